@@ -62,7 +62,7 @@ class PageSession:
             if event.event == name:
                 happened.set()
 
-        next(iter(self.gateway)).on_event = see
+        next(iter(self.gateway)).events.subscribe(see)
         return happened
 
     def check(self) -> None:

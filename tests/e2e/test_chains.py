@@ -75,7 +75,7 @@ async def _hosted(
     conductor: Conductor, on_event: Callable[[Event], None] = ignore
 ) -> AsyncGenerator[str]:
     hosted = AgentHost("chain", conductor)
-    hosted.on_event = on_event
+    hosted.events.subscribe(on_event)
     gateway = Gateway([hosted])
     app = GatewayApp(gateway, access=Access({TOKEN: "ann"}))
     async with Server(app, "127.0.0.1", 0) as server:

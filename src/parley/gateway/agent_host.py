@@ -1,4 +1,4 @@
-"""One hosted agent: how it is started, for whom, and what happens when it ends.
+"""A hosted agent: starting its processes, sharing them between clients, and ending them.
 
 A command is started for each connection, or, where it is *shared*, once for the connections of a
 principal that initialize alike: same version, same capabilities. Then the first one's answer to
@@ -51,7 +51,7 @@ from parley.transport._target import (
 
 from .agent_process import AgentProcess
 from .client_connection import ClientConnection
-from .events import Event, OnEvent, ignore, short_id
+from .events import Event, EventBus, short_id
 from .history_budget import HistoryBudget
 from .initialize import add_reopening, check_response
 from .limits import HostLimits
@@ -66,7 +66,7 @@ logger = logging.getLogger(__name__)
 
 _LOOK_AFTER = 0.05
 _FAILED_FOR = 30.0
-"""So long a failed start counts; then somebody may try again."""
+"""The seconds for which a failed start is reported."""
 
 
 class _Success(Struct):
@@ -86,10 +86,9 @@ class AgentHost:
         versions: Sequence[int] = (),
         limits: HostLimits | None = None,
         owners: Owners | None = None,
-        on_event: OnEvent = ignore,
         **options: Unpack[TargetOptions],
     ) -> None:
-        """Host an agent; nothing is started before somebody initializes a connection.
+        """Host an agent; nothing is started before a client initializes a connection.
 
         Args:
             name: What it is called.
@@ -99,7 +98,6 @@ class AgentHost:
             versions: The only versions of the protocol to speak with it; none: any.
             limits: What it may hold.
             owners: Remembers the owners of its sessions; in memory by default.
-            on_event: Called with the events of the agent and its clients.
             options: How a command is started, or a remote agent spoken to.
         """
         self.name = name
@@ -107,13 +105,13 @@ class AgentHost:
         self.has_attaching = has_attaching
         self.versions = versions
         self.is_common = is_shared or isinstance(target, Servable)
-        """Whether connections use the same agent, so that it must be seen to what each names."""
+        """Whether connections share an agent, so that their access to sessions must be checked."""
         self.switch = Switch(in_flight=self.limits.in_flight)
         self.sessions = SessionRegistry()
         self.histories = HistoryBudget(self.limits.total_history_bytes)
-        """Bounds what is kept of all sessions; the agents of a gateway share one."""
+        """Limits the histories of all sessions; the agents of a gateway share one."""
         self.is_draining = False
-        """Whether nobody new is served."""
+        """Whether new clients are rejected."""
         self.connections: set[ClientConnection] = set()
         self._target = target
         self._options = options
@@ -123,16 +121,31 @@ class AgentHost:
         self._processes: set[AgentProcess] = set()
         self._owners = MemoryOwners() if owners is None else owners
         self.totals = TrafficTotals()
-        """What has passed between it and its clients."""
-        self.on_event: OnEvent = ignore
-        """Is on_result what happens."""
+        """The traffic between the agent and its clients."""
+        self.events = EventBus()
+        """Reports what happens to the agent and its clients."""
         self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(self, transport: Transport) -> None:
-        """Serve one client until it has gone; `transport.principal` says who it is."""
+    def share_history_budget(self, budget: HistoryBudget) -> None:
+        """Use a limit for the histories that several agents share; called before any is served."""
+        self.histories = budget
+
+    async def serve(self, transport: Transport, *, has_one_principal: bool = False) -> None:
+        """Serve one client until it has gone.
+
+        Args:
+            transport: Carries the frames; its `principal` says who the client is.
+            has_one_principal: Whether there is only one principal, which owns every session that
+                was never opened through the gateway.
+        """
         client = MeteredTransport(transport, self.totals)
-        connection = ClientConnection(self, Version2Transport(client), client.principal)
+        connection = ClientConnection(
+            self,
+            Version2Transport(client),
+            client.principal,
+            has_one_principal=has_one_principal,
+        )
         self.connections.add(connection)
         opened = Event(
             event="connection_opened",
@@ -150,17 +163,17 @@ class AgentHost:
             self.emit(replace(opened, event="connection_closed", seconds=lasted, reason=reason))
 
     def emit(self, event: Event) -> None:
-        """Tell whoever wants to know what has happened."""
-        self._on_event(replace(event, agent=self.name))
+        """Report an event of the agent or its clients."""
+        self.events.emit(replace(event, agent=self.name))
 
     @property
     def process_count(self) -> int:
-        """How many agents run."""
+        """The number of running processes."""
         return len(self._processes)
 
     @property
     def start_error(self) -> str:
-        """Why the agent cannot be started, as far as that is known; empty if it can."""
+        """Why the agent cannot be started, if that is known; else empty."""
         command = command_of(self._target)
         if command is not None and shutil.which(replace_parley(command)[0]) is None:
             return f"{command[0]} was not found"
@@ -177,7 +190,7 @@ class AgentHost:
     async def acquire(
         self, connection: ClientConnection, initialize: PendingRequest
     ) -> AgentProcess:
-        """Return the agent for a connection, started if need be.
+        """Return the process for a connection, and start it if necessary.
 
         Raises:
             Overloaded: There are too many starts, or nobody new is taken.
@@ -262,14 +275,14 @@ class AgentHost:
     # Ending
 
     def release(self, process: AgentProcess) -> None:
-        """End an agent that nobody needs; a shared one stays for a while for the next."""
+        """End a process that has no clients; a shared one stays for a while for the next client."""
         if self.is_shared:
             self._shared.release(process)
         elif not process.is_in_use:
             self._end(process)
 
     def process_lost(self, process: AgentProcess, reason: ConnectionClosed) -> None:
-        """Record that an agent has ended."""
+        """Handle the end of a process."""
         code = reason.code if isinstance(reason, ProcessExited) else None
         how = str(disconnect_error(self.name, reason).message)
         self.emit(Event(event="agent_exited", code=code, reason=how))
@@ -294,7 +307,7 @@ class AgentHost:
             logger.error("%s: an agent did not end well", self.name, exc_info=task.exception())
 
     async def drain(self, grace_after: float) -> None:
-        """Take nobody new, and let what is under way end, for some seconds at most."""
+        """Reject new clients, and let pending work end within some seconds."""
         self.is_draining = True
         for _ in range(int(grace_after / _LOOK_AFTER)):
             if not any(process.is_busy for process in self._processes):
@@ -302,7 +315,7 @@ class AgentHost:
             await sleep(_LOOK_AFTER)
 
     async def aclose(self) -> None:
-        """Hang up on everybody and end the agents."""
+        """Close all connections and end the agents."""
         self.is_draining = True
         for connection in list(self.connections):
             connection.close(f"{self.name} is shut down")
@@ -315,25 +328,25 @@ class AgentHost:
     # Whose session it is: also agents of their own may keep their sessions in the same place
 
     def claim_session(self, session_id: str, principal: str) -> None:
-        """Remember who has opened a session first."""
+        """Record the principal that opened a session first."""
         self._owners.claim(self.name, session_id, principal)
 
     def forget_session(self, session_id: str) -> None:
-        """Forget whose a session was that is deleted."""
+        """Forget the owner of a deleted session."""
         self._owners.forget(self.name, session_id)
 
-    def owner_of(self, session_id: str, asking: str) -> str | None:
-        """Return whose a session is; None: nobody's.
+    def owner_of(
+        self, session_id: str, principal: str, *, has_one_principal: bool = False
+    ) -> str | None:
+        """Return the owner of a session that a principal asks for; None if nobody owns it.
 
-        One that was never opened here is nobody's where there are several principals. It is of the
-        one where there is only one, or nobody has to say who he is.
+        A session that was never opened here belongs to the only principal, or to the local user if
+        there are no principals. If there are several, it belongs to nobody.
         """
         owner = self._owners.find(self.name, session_id)
-        return asking if owner is None and (self.adopts or not asking) else owner
-
-    async def knows_session(self, principal: str, session_id: str) -> bool:
-        """Return whether a principal may have a session."""
-        return self.owner_of(session_id, principal) == principal
+        if owner is None and (has_one_principal or not principal):
+            return principal
+        return owner
 
     def __repr__(self) -> str:
         clients, sessions = len(self.connections), len(self.sessions)
@@ -374,23 +387,23 @@ class PooledProcess:
         self.lock = asyncio.Lock()
         self.process: AgentProcess | None = None
         self.answer: asyncio.Future[bytes] | None = None
-        """What it answers to initialize."""
+        """Its result of `initialize`."""
         self.started_at = 0.0
         self.failures = 0
         self.pending_users = 0
-        """How many connections are about to use it."""
+        """The number of connections that are about to use it."""
         self.timer: asyncio.TimerHandle | None = None
 
     @property
     def pause(self) -> float:
-        """How many seconds to wait before it is started again."""
+        """The seconds to wait before it is started again."""
         if not self.failures:
             return 0.0
         return max(0.0, self.started_at + min(_MAX_PAUSE, 0.25 * 2.0**self.failures) - monotonic())
 
     @property
     def is_in_use(self) -> bool:
-        """Whether somebody uses it, or is about to."""
+        """Whether a connection uses it, or is about to."""
         return bool(self.pending_users) or (self.process is not None and self.process.is_in_use)
 
 
@@ -407,11 +420,11 @@ class ProcessPool:
 
     @asynccontextmanager
     async def acquire(self, principal: str, params: Raw) -> AsyncGenerator[PooledProcess]:
-        """Give the agent that a connection shares with others, to it alone for the moment.
+        """Yield the process that a connection shares with others, locked for this connection.
 
         Raises:
-            InvalidParams: What it initializes with cannot be read.
-            Overloaded: Its principal uses too many.
+            InvalidParams: The params of `initialize` cannot be read.
+            Overloaded: The principal uses too many processes.
         """
         key = (principal, _kind(params))
         shared = self._known.get(key)
@@ -427,17 +440,17 @@ class ProcessPool:
             self._schedule_expiry(shared)
 
     def find(self, process: AgentProcess) -> PooledProcess | None:
-        """Return what is known of an agent that is shared."""
+        """Return the entry of a shared process."""
         return next((each for each in self._known.values() if each.process is process), None)
 
     def release(self, process: AgentProcess) -> None:
-        """Record that somebody does not use an agent any more."""
+        """Handle the end of a connection's use of a process."""
         shared = self.find(process)
         if shared is not None:
             self._schedule_expiry(shared)
 
     def process_lost(self, process: AgentProcess) -> None:
-        """Record that an agent has ended by itself."""
+        """Handle the unexpected end of a process."""
         shared = self.find(process)
         if shared is not None:
             shared.process = None
@@ -446,12 +459,12 @@ class ProcessPool:
             self._schedule_expiry(shared)
 
     def close(self) -> None:
-        """Forget all of them."""
+        """End all processes."""
         for shared in list(self._known.values()):
             self._forget(shared)
 
     def _schedule_expiry(self, shared: PooledProcess) -> None:
-        """Let the time run of one that nobody uses."""
+        """Schedule the end of a process if it is unused."""
         if shared.timer is not None:
             shared.timer.cancel()
             shared.timer = None
@@ -486,7 +499,7 @@ class ProcessPool:
 
 
 def _kind(params: Raw) -> bytes:
-    """Return what connections have in common that may share an agent."""
+    """Return the part of `initialize` in which connections of one process must be equal."""
     try:
         asked = msgspec.json.decode(params, type=dict[str, Any])
     except DECODE_ERRORS as error:
@@ -497,17 +510,17 @@ def _kind(params: Raw) -> bytes:
 
 
 class SpawnRate:
-    """Counts the starts of processes."""
+    """Limits how often processes are started."""
 
     def __init__(self, limits: HostLimits) -> None:
         self._limits = limits
         self._starts: deque[float] = deque()
 
     def check(self) -> None:
-        """Count one more.
+        """Count one more start.
 
         Raises:
-            Overloaded: There were too many.
+            Overloaded: There were too many starts.
         """
         now, limits = monotonic(), self._limits
         while self._starts and self._starts[0] <= now - limits.spawns_within:

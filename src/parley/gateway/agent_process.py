@@ -1,4 +1,4 @@
-"""One agent that runs, and the clients that it serves: one, or those that share it.
+"""A running agent and the clients it serves: one, or those that share it.
 
 What the agent says in a session goes to the client that opened it; what it says without a session
 goes to everybody. Updates that come before the answer that names their session go to the client
@@ -48,20 +48,21 @@ _EARLY_BYTES = 8 * 1024 * 1024
 
 
 class AgentProcess:
-    """An agent that was started."""
+    """A running agent."""
 
     def __init__(self, host: AgentHost, transport: Transport, reached: AsyncExitStack) -> None:
         self.host = host
         self.connections: dict[ClientConnection, None] = {}
-        """The clients that it serves."""
+        """The clients that it serves, in the order in which they came."""
         self.sessions: dict[str, LiveSession] = {}
         """The sessions that are open."""
         self.reopens = True
-        """Whether the agent itself offers to open sessions again, or is of version 2."""
+        """Whether the agent itself can reopen sessions, as in version 2."""
         options = PortOptions(skips_noise=True, tap=self._observe, on_lost=self._lost)
         self.port = host.switch.add(transport, host.name, options=options)
         self._reached = reached
-        self._handshake: list[tuple[bool, bytes]] = []
+        self.handshake: list[tuple[bool, bytes]] = []
+        """The request and the response of `initialize`, and whether the agent sent it."""
         self._early: dict[str, list[tuple[bool, bytes, bool]]] = {}
         self._early_bytes = 0
         self._truncated: set[str] = set()
@@ -107,7 +108,7 @@ class AgentProcess:
         return None
 
     def _forward_completion(self, message: RawMessage) -> None:
-        """Tell further clients, too, that a page that one of them may have opened is done."""
+        """Report to all subscribers that the user has finished on a web page."""
         with suppress(*DECODE_ERRORS, MalformedValue):
             params = msgspec.json.decode(message.frame, type=dict[str, msgspec.Raw])["params"]
             note = decode(v2.CompleteElicitationNotification, params)
@@ -116,7 +117,7 @@ class AgentProcess:
                     attached.send_completion(note)
 
     def _client_of(self, message: RawMessage) -> ClientConnection | None:
-        """Return the only client that something without a known session can be for."""
+        """Return the only client that a message without a known session can be for."""
         if len(self.connections) == 1:
             return next(iter(self.connections))
         opener = self.host.sessions.reopening_client(message.session_id)
@@ -136,12 +137,12 @@ class AgentProcess:
         return opening[0] if len(opening) == 1 else None
 
     def _referenced_request(self, call: PendingRequest) -> PendingRequest | None:
-        """Return the request of a client's that a question is about."""
+        """Return the request of a client that a question refers to."""
         id = peek_params(call.params).request_id
         return None if id is UNSET else self.port.find_unanswered(id)
 
     def _observe(self, is_in: bool, frame: bytes, session_id: str) -> None:
-        """See everything that passes, for those who follow sessions."""
+        """Pass each frame of a session on to the session's subscribers."""
         if not session_id:
             return
         session = self.sessions.get(session_id)
@@ -168,16 +169,14 @@ class AgentProcess:
     # Sessions
 
     def record_initialize(self, call: PendingRequest, frame: bytes) -> None:
-        """Remember how the connection to the agent began."""
-        self._handshake = [(False, renumber_request(call, call.destination_id)), (True, frame)]
+        """Keep the handshake, which each session's follower needs."""
+        self.handshake = [(False, renumber_request(call, call.destination_id)), (True, frame)]
 
     def open_session(
         self, connection: ClientConnection, call: PendingRequest, session_id: str, frame: bytes
     ) -> None:
-        """Know a session that is open now, with all that was said of it already."""
-        session = LiveSession(
-            session_id, self, connection, limits=self.host.limits, histories=self.host.histories
-        )
+        """Register an open session, with the frames that arrived before its response."""
+        session = LiveSession(session_id, self, connection)
         early = self._early.pop(session_id, [])
         is_incomplete = session_id in self._truncated
         self._truncated.discard(session_id)
@@ -186,7 +185,6 @@ class AgentProcess:
             self._early.clear()
             self._early_bytes = 0
             self._truncated.clear()
-        session.handshake = self._handshake
         self._add(session)
         if call.method == "session/fork" and call.session_id in self.sessions:
             session.inherit(self.sessions[call.session_id])
@@ -216,20 +214,20 @@ class AgentProcess:
         self._emit("session_opened", session)
 
     def close_unused(self, session: LiveSession) -> None:
-        """Close a session that nobody is left for."""
+        """Close a session without clients."""
         self.forget(session)
         session.end(ConnectionClosed("nobody is left on the session"))
         self.close_at_agent(session.id)
         self.host.release(self)
 
     def close_at_agent(self, session_id: str) -> None:
-        """Have the agent close a session; whether it can is its own matter."""
+        """Ask the agent to close a session, if it can."""
         body = msgspec.json.encode({"sessionId": session_id})
         self.port.send(encode_notification("session/cancel", body), "")
         self.port.request("session/close", body, "", lambda call, frame, is_result: True)
 
     def forget(self, session: LiveSession) -> None:
-        """Know a session no more."""
+        """Remove a session."""
         self.host.sessions.remove(session)
         self.host.histories.remove(session)
         if self.sessions.get(session.id) is session:
@@ -240,7 +238,7 @@ class AgentProcess:
         self.host.emit(Event(event=event, principal=it.principal, session=short_id(it.id)))
 
     def client_left(self, connection: ClientConnection) -> None:
-        """Record that a client has gone; its sessions live on for those who are attached."""
+        """Handle the loss of a client; its sessions continue for their subscribers."""
         self.connections.pop(connection, None)
         for session in list(self.sessions.values()):
             if session.owner is connection:
@@ -251,12 +249,12 @@ class AgentProcess:
 
     @property
     def is_initialized(self) -> bool:
-        """Whether it has answered initialize."""
-        return bool(self._handshake)
+        """Whether it has responded to `initialize`."""
+        return bool(self.handshake)
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is under way: a request, a question, or a turn of version 2."""
+        """Whether a request, a question or a turn is pending."""
         if self.port.unanswered or self.port.pending:
             return True
         turns = (each.follower.transcript.state for each in self.sessions.values())
@@ -264,7 +262,7 @@ class AgentProcess:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether there is still somebody that it serves."""
+        """Whether it has clients or sessions."""
         return bool(self.connections or self.sessions)
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
@@ -281,7 +279,7 @@ class _Resume(msgspec.Struct):
 
 
 def _asks_for_replay(call: PendingRequest) -> bool:
-    """Return whether the agent says again what was said before the session was resumed."""
+    """Return whether the agent replays the conversation of a resumed session."""
     try:
         return bytes(msgspec.json.decode(call.params, type=_Resume).replay_from) != b"null"
     except DECODE_ERRORS:
@@ -289,7 +287,7 @@ def _asks_for_replay(call: PendingRequest) -> bool:
 
 
 def _record(session: LiveSession, is_in: bool, frame: bytes) -> None:
-    """Let those who follow a session hear a frame; whatever that leads to, it is passed on."""
+    """Record a frame in a session; errors must not stop the frame itself."""
     try:
         session.observe(from_agent=is_in, frame=frame)
     except Exception:  # a defect of ours must not stop what passes between others

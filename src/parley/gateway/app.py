@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from parley.transport._base import Transport
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp, lifespan
 from parley.transport.http._app.limits import AppLimits
 from parley.transport.http._app.responses import path_within
 from parley.transport.http._asgi_types import Receive, Scope, Send
 
+from .agent_host import AgentHost
 from .gateway import Gateway
 from .page import Page, PageApp
 
 __all__ = ["PATH", "GatewayApp"]
 
 PATH = "/acp"
-"""Where the first agent is; the others are below it."""
+"""The path of the first agent; the others are below it."""
 _SHOWN_NAMES = 20
 
 
+class _Endpoint:
+    """A hosted agent, as it is served to the principals of the application."""
+
+    def __init__(self, host: AgentHost, *, has_one_principal: bool) -> None:
+        self._host = host
+        self._has_one_principal = has_one_principal
+
+    async def serve(self, transport: Transport) -> None:
+        await self._host.serve(transport, has_one_principal=self._has_one_principal)
+
+    async def knows_session(self, principal: str, session_id: str) -> bool:
+        """Return whether a principal may have a session."""
+        owner = self._host.owner_of(
+            session_id, principal, has_one_principal=self._has_one_principal
+        )
+        return owner == principal
+
+
 class GatewayApp:
-    """Serves the agents of a gateway, each to everybody who gets in."""
+    """An ASGI application that serves the agents of a gateway to authorized clients."""
 
     def __init__(
         self,
@@ -38,28 +58,21 @@ class GatewayApp:
             page: What the page for browsers is told; without it there is none.
         """
         access = access or Access()
-        for host in gateway:
-            host.adopts = access.is_single
+        endpoints = [_Endpoint(host, has_one_principal=access.is_single) for host in gateway]
         apps = [
-            HttpApp(
-                host,
-                access=access,
-                path=None,
-                limits=limits,
-                knows_session=host.knows_session,
-            )
-            for host in gateway
+            HttpApp(each, access=access, path=None, limits=limits, knows_session=each.knows_session)
+            for each in endpoints
         ]
         self._apps = {f"{PATH}/{host.name}": app for host, app in zip(gateway, apps, strict=True)}
         self._apps[PATH] = apps[0]
         names = [host.name for host in gateway]
-        self._elsewhere = HttpApp(next(iter(gateway)), access=access, path=PATH, limits=limits)
+        self._elsewhere = HttpApp(endpoints[0], access=access, path=PATH, limits=limits)
         shown = ", ".join(names[:_SHOWN_NAMES])
         self._elsewhere.where = f"agents are at {PATH}/NAME, where NAME is one of {shown}"
         self._page = None if page is None else PageApp(page, agents=names, access=access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; who may not get in does not learn which agents there are."""
+        """Handle a request; unauthorized clients do not learn which agents exist."""
         if self._page is not None and scope["type"] == "http" and self._page.serves(scope):
             await self._page(scope, receive, send)
             return
@@ -72,11 +85,11 @@ class GatewayApp:
         await passed_on
 
     def unsent_bytes(self, name: str) -> int:
-        """Return how much waits for the clients of an agent."""
+        """Return the number of bytes that are buffered for the clients of an agent."""
         app = self._apps[f"{PATH}/{name}"]
         return sum(each.sink.unsent_bytes for each in app.connections)
 
     async def aclose(self, grace_after: float = 2.0) -> None:
-        """End all connections."""
+        """Close all connections."""
         for app in {*self._apps.values(), self._elsewhere}:
             await app.aclose(grace_after)

@@ -1,4 +1,4 @@
-"""Who gets into a gateway, made of its settings: tokens, principals, names, TLS."""
+"""Authentication of a gateway's clients, from its settings: tokens, principals, hosts, TLS."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from .config import Settings
 __all__ = ["OWNER", "AuthSetup", "open_auth", "open_tls", "warnings"]
 
 OWNER = "owner"
-"""Who has the one token, where no principals are named."""
+"""The principal of the generated token."""
 
 
 class AuthSetup(Struct, frozen=True, kw_only=True):
-    """Who gets in."""
+    """The access rules, and the file of the user's token."""
 
     access: Access
     token_file: Path | None = None
-    """Where the token is that the user may be told of."""
+    """The file of the token, if there is only one."""
 
 
 def open_auth(settings: Settings) -> AuthSetup:
-    """Return who gets in; a token is made if none is there.
+    """Return the access rules; generates a token if there is none.
 
     Raises:
         ConfigError: A token cannot be used.
@@ -79,7 +79,7 @@ def _digest(token: str) -> bytes:
 
 
 def open_tls(settings: Settings) -> ssl.SSLContext | None:
-    """Return how to be https; None for not at all.
+    """Return the TLS context for https; None without TLS.
 
     Raises:
         ConfigError: The certificate or its key cannot be used.
@@ -99,7 +99,7 @@ def open_tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def warnings(settings: Settings, host: str) -> list[str]:
-    """Return what to think about before others are let in, a sentence each."""
+    """Return warnings about settings that let other machines in."""
     return warnings_about(
         [host],
         tls="" if settings.tls else "--tls-cert and --tls-key",

@@ -1,4 +1,4 @@
-"""One client connection of a hosted agent: where each of its messages goes.
+"""A client connection to a hosted agent; decides where each of its messages goes.
 
 Most go to its agent. What belongs to a session of another connection that it is attached to goes to
 its mirror. Until the agent runs, which it does not before initialize, what comes is held and
@@ -45,11 +45,11 @@ __all__ = ["ClientConnection"]
 logger = logging.getLogger(__name__)
 
 _OBSERVER_METHODS = REOPENS | {"session/close"}
-"""What an observer may send to a session: join it again, perhaps as a controller, and leave it.
+"""The methods that observers may send: to join the session again and to leave it.
 
 This is an allow-list, so that methods nobody has thought of are refused."""
 _OUTSIDER_METHODS = REOPENS | {"session/fork", "session/delete", "session/archive"}
-"""What a client may send to a session that is open on another connection, without joining it."""
+"""The methods that clients may send for a session of another connection without joining it."""
 _REJECTED_WHILE_DRAINING = OPENS | {"session/prompt"}
 _SETUP_METHODS = OPENS | {"initialize"}
 
@@ -67,12 +67,15 @@ class _Failure(Struct):
 
 
 class ClientConnection:
-    """One client."""
+    """A client connection to a hosted agent; decides where each message goes."""
 
-    def __init__(self, host: AgentHost, transport: Transport, principal: str) -> None:
+    def __init__(
+        self, host: AgentHost, transport: Transport, principal: str, *, has_one_principal: bool
+    ) -> None:
         self.host = host
+        self._has_one_principal = has_one_principal
         self.principal = principal
-        """Who it is; empty for the one local user."""
+        """The principal; empty for the local user."""
         self.port = host.switch.add(
             transport,
             "the client",
@@ -86,11 +89,11 @@ class ClientConnection:
             ),
         )
         self.reason = ""
-        """Why it is over."""
+        """Why the connection ended."""
         self.opening = 0
-        """How many of its requests that open a session have no answer."""
+        """The number of pending requests that open a session."""
         self.process: AgentProcess | None = None
-        """Its agent."""
+        """The process that serves it, once it is started."""
         self._session_agent: SharedSessionAgent | None = None
         self._observed: set[str] = set()
         self._initialize: PendingRequest | None = None
@@ -101,7 +104,7 @@ class ClientConnection:
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def serve(self) -> None:
-        """Talk until the client has gone or is hung up on."""
+        """Serve the client until the connection ends."""
         self.host.switch.start(self.port, self._route)
         try:
             await asyncio.shield(self._ended)
@@ -115,7 +118,7 @@ class ClientConnection:
             self.port.connection_lost(ConnectionClosed("the connection was closed"))
 
     def close(self, why: str) -> None:
-        """Hang up, when what was sent before has been taken; the client learns why."""
+        """Close after flushing pending output, telling the client the reason."""
         if not self._ended.done():
             self.reason = why
             send_close_reason(self.port.transport, ConnectionClosed(why))
@@ -131,14 +134,14 @@ class ClientConnection:
             self.host.sessions.client_left(self)
 
     def _is_awaited_by_others(self, call: PendingRequest) -> bool:
-        """Return whether the end of a request matters to others when the client has gone."""
+        """Return whether other clients await the end of a request after its client has left."""
         if self.host.is_shared and call.method in _SETUP_METHODS:
             return True
         session = self.host.sessions.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
     def _answered(self, call: PendingRequest, frame: bytes) -> None:
-        """Tell how long a request has taken, and whether it failed."""
+        """Report the duration of a request, and its error."""
         started_at = self._started_at.pop(call, None)
         seconds = 0.0 if started_at is None else monotonic() - started_at
         self.host.emit(
@@ -175,7 +178,7 @@ class ClientConnection:
         return None
 
     async def _start(self, initialize: PendingRequest) -> None:
-        """Find an agent for the client, and go on with what was held."""
+        """Acquire a process for the client, and route the messages that were held."""
         try:
             process = await self.host.acquire(self, initialize)
         except AcpError as error:
@@ -239,7 +242,7 @@ class ClientConnection:
     def _retry_initialize(
         self, process: AgentProcess, message: RawMessage
     ) -> DirectResponse | None:
-        """Let a client try again whose first initialize was refused."""
+        """Handle another `initialize`, which is allowed if the first one failed."""
         if not isinstance(message, PendingRequest):
             return None
         if self._result is not None or (self._initialize and not self._initialize.is_settled):
@@ -278,7 +281,7 @@ class ClientConnection:
         self._session_agent.take(message)
 
     def _attach_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        """Have the client's own agent open a session that has ended before it could be joined."""
+        """Open a session with the client's own agent if it ended before it could be joined."""
         if is_result and not is_observer(call.params):
             self._observed.discard(call.session_id)  # not before: a refusal changes no role
         is_gone = _error_code(frame) == ResourceNotFound.code
@@ -293,7 +296,7 @@ class ClientConnection:
             call.follow(self._route_message(self.process, call))
 
     def _forbidden(self, session: LiveSession, message: RawMessage) -> RequestError | None:
-        """Return why this client may not do something to an open session of its principal."""
+        """Return the error for a request that the state of an open session forbids."""
         method, is_own = message.method, session.owner is self
         if session.principal != self.principal:
             return None  # to this client it does not exist
@@ -316,9 +319,9 @@ class ClientConnection:
     def _not_accessible(
         self, session: LiveSession | None, message: RawMessage
     ) -> RequestError | None:
-        """Return why a client may not name a session: it is another's."""
+        """Return the error for a session that is another principal's, or open elsewhere."""
         session_id = message.session_id
-        if self.host.owner_of(session_id, self.principal) != self.principal:
+        if self._owner_of(session_id) != self.principal:
             return ResourceNotFound("There is no such session", {"sessionId": session_id})
         is_open = session is not None and session.owner is not self and self.host.is_common
         is_joined = (
@@ -356,7 +359,7 @@ class ClientConnection:
         process, session_id = self.process, _opened_id(call, frame) if is_result else ""
         if not session_id or process is None:
             return False
-        if self.host.owner_of(session_id, self.principal) not in (None, self.principal):
+        if self._owner_of(session_id) not in (None, self.principal):
             text = "The agent gave the session an id that is another session's already"
             call.refuse(InternalError(text))
             return True
@@ -378,7 +381,7 @@ class ClientConnection:
             session.end(ConnectionClosed("the session was closed"))
 
     def _list_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        """Keep what belongs to others out of a list."""
+        """Remove the sessions of other principals from a list."""
         if not is_result:
             return False
         try:
@@ -394,13 +397,18 @@ class ClientConnection:
         call.answer(msgspec.json.encode(result | {"sessions": own}))
         return True
 
+    def _owner_of(self, session_id: str) -> str | None:
+        return self.host.owner_of(
+            session_id, self.principal, has_one_principal=self._has_one_principal
+        )
+
     def _is_own(self, item: Raw) -> bool:
         session_id = msgspec.json.decode(item, type=_Result).session_id
-        return self.host.owner_of(session_id, self.principal) == self.principal
+        return self._owner_of(session_id) == self.principal
 
 
 def _trace_context(call: PendingRequest) -> str:
-    """Return the trace context of a request."""
+    """Return the W3C trace context of a request."""
     if b'"traceparent"' not in call.frame:
         return ""
     trace = peek_meta(call.params, "traceparent")
@@ -408,7 +416,7 @@ def _trace_context(call: PendingRequest) -> str:
 
 
 def _error_code(frame: bytes) -> int | None:
-    """Return the code of an answer that is an error."""
+    """Return the code of an error response."""
     if b'"error"' not in frame:
         return None
     try:
@@ -419,7 +427,7 @@ def _error_code(frame: bytes) -> int | None:
 
 
 def _opened_id(call: PendingRequest, frame: bytes) -> str:
-    """Return the session that an answer opens."""
+    """Return the id of the session that a response opens."""
     if call.method in REOPENS:
         return call.session_id
     result = peek(frame).result

@@ -1,4 +1,4 @@
-"""What a gateway is told: a TOML file of its own, or `[serve]` in the user's configuration.
+"""The settings of a gateway: a TOML file, or `[serve]` in the user's configuration.
 
 Both have the same keys. What is not known is an error that names the file and the line. Paths are
 counted from the directory of the file. Nothing secret is written here: a token is in a file of its
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 ADDRESS = "127.0.0.1:7400"
-"""Where to listen unless told otherwise."""
+"""The default address to listen on."""
 LogFormat: TypeAlias = Literal["text", "json"]
 WhoMeasures: TypeAlias = Literal["token", "loopback", "off"]
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
@@ -56,7 +56,7 @@ class AgentSettings(Struct, frozen=True, kw_only=True):
 
 
 class PrincipalSettings(Struct, frozen=True, kw_only=True):
-    """Somebody who gets in by a token."""
+    """A principal and its token."""
 
     name: str
     token_file: Path | None = None
@@ -65,13 +65,13 @@ class PrincipalSettings(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What a gateway does."""
+    """The settings of a gateway."""
 
     http: str = ADDRESS
     agents: list[AgentSettings] = []
     principals: list[PrincipalSettings] = []
     has_token: bool = True
-    """Whether a token is needed; without, only this machine gets in."""
+    """Whether a token is required; without one, only this machine has access."""
     token_file: Path | None = None
     """The token of the one principal, where there are no others; else one is made."""
     hosts: list[str] = []
@@ -85,10 +85,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics: WhoMeasures = "token"
     log_format: LogFormat = "text"
     drain_after: float = 30.0
-    """How many seconds what is under way has to end."""
+    """The seconds that running turns have to end at shutdown."""
     has_telemetry: bool = False
     allow_local_servers: bool = False
-    """Whether clients may name commands and local addresses as MCP servers and providers."""
+    """Whether clients may name local commands and addresses as MCP servers and providers."""
 
 
 class _Top(Struct):

@@ -1,4 +1,4 @@
-"""What happens in a gateway, as values: for the metrics, the log, and whoever wants to know.
+"""The events of a gateway, for metrics, logs and other observers.
 
 An event names who and what, never what was said: no prompt, no params, no result, no token.
 """
@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Event", "Name", "OnEvent", "ignore", "short_id"]
+__all__ = ["Event", "EventBus", "Name", "OnEvent", "ignore", "short_id"]
 
 Name: TypeAlias = Literal[
     "listening",
@@ -31,16 +31,16 @@ _SHOWN = 8
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that has happened."""
+    """An event."""
 
     event: Name
     agent: str = ""
     """The name of the hosted agent."""
     principal: str = ""
     connection: str = ""
-    """How the id of the connection ends."""
+    """The end of the connection's id."""
     session: str = ""
-    """How the id of the session ends."""
+    """The end of the session's id."""
     remote: str = ""
     """The address of the client."""
     method: str = ""
@@ -50,24 +50,40 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of JSON-RPC, or the exit code of a process."""
     pid: int = 0
     seconds: float | None = None
-    """How long it took, or lasted."""
+    """The duration."""
     reason: str = ""
-    """Why, in a word or a sentence."""
+    """The reason, as a word or a sentence."""
     asked: str = ""
-    """The Host or the Origin that is refused, as far as it is short."""
+    """The rejected Host or Origin, shortened."""
     url: str = ""
     trace: str = ""
-    """The W3C trace context that a request came with."""
+    """The W3C trace context of the request."""
 
 
 OnEvent: TypeAlias = Callable[[Event], None]
 
 
+class EventBus:
+    """Passes events on to observers, in the order in which they subscribed."""
+
+    def __init__(self) -> None:
+        self._observers: list[OnEvent] = []
+
+    def subscribe(self, observer: OnEvent) -> None:
+        """Add an observer."""
+        self._observers.append(observer)
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on to all observers."""
+        for each in self._observers:
+            each(event)
+
+
 def ignore(event: Event) -> None:
-    """Do nothing."""
+    """Ignore an event."""
     del event
 
 
 def short_id(id: str) -> str:
-    """Return how an id ends: enough to find it again, too little to use it."""
+    """Return the end of an id: enough to recognize it, too little to use it."""
     return id[-_SHOWN:]

@@ -1,4 +1,4 @@
-"""Several hosted agents under their names."""
+"""The hosted agents of a server, by name."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Gateway:
             raise ValueError("there is no agent to host")
         histories = HistoryBudget(min(each.limits.total_history_bytes for each in self))
         for each in self:
-            each.histories = histories
+            each.share_history_budget(histories)
 
     def __iter__(self) -> Iterator[AgentHost]:
         return iter(self._hosts.values())
 
     @property
     def is_ready(self) -> bool:
-        """Whether new clients are taken."""
+        """Whether new clients are accepted."""
         return not any(each.is_draining for each in self)
 
     async def drain(self, grace_after: float) -> None:
-        """Take nobody new, and let what is under way end, for some seconds at most."""
+        """Reject new clients, and let pending work end within some seconds."""
         await asyncio.gather(*(each.drain(grace_after) for each in self))
 
     async def aclose(self) -> None:
-        """Hang up on everybody and end the agents."""
+        """Close all connections and end the agents."""
         await asyncio.gather(*(each.aclose() for each in self))

@@ -1,4 +1,4 @@
-"""The bound for the histories of all sessions together.
+"""The limit of the histories of all sessions together.
 
 Each session keeps what was said in it for those who attach later, up to `HostLimits.history_bytes`.
 Thousands of sessions may be open, so all of them together are bounded as well: when there is too

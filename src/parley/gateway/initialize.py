@@ -32,7 +32,7 @@ __all__ = ["add_reopening", "check_response", "offer_versions"]
 
 
 def offer_versions(initialize: PendingRequest, versions: Sequence[int]) -> InvalidParams | None:
-    """Make a client offer one of these versions, any if there are none.
+    """Lower the version that a client offers to one of these; none means any.
 
     Returns:
         Why it cannot be served, if it speaks none of them. What cannot be read is the agent's to
@@ -56,7 +56,7 @@ def offer_versions(initialize: PendingRequest, versions: Sequence[int]) -> Inval
 
 
 def check_response(name: str, result: bytes, versions: Sequence[int]) -> InternalError | None:
-    """Return what is wrong with how an agent answers initialize."""
+    """Return the error if an agent's response is in a version that is not configured."""
     if not versions:
         return None
     try:

@@ -22,30 +22,30 @@ __all__ = ["LIMITS", "GatewayLimits", "HostLimits", "read_limits"]
 
 
 class HostLimits(Struct, frozen=True, kw_only=True):
-    """What one hosted agent may hold; each is refused with -32005 beyond."""
+    """The limits of a hosted agent; requests beyond them are rejected with -32005."""
 
     in_flight: int = AppLimits().in_flight
-    """Requests of one connection that are under way."""
+    """Pending requests of one connection."""
     spawns: int = 30
     """Processes that may be started within `spawns_within`."""
     spawns_within: float = 60.0
     """Seconds."""
     shared_idle: float = 300.0
-    """Seconds for which a shared agent stays that has no clients and no sessions."""
+    """The seconds for which a shared agent without clients and sessions stays."""
     shared_per_principal: int = 8
     """Processes of a shared agent for one principal, one for each kind of client."""
     attached: int = 16
     """Further clients on one session."""
     waiting_prompts: int = 16
-    """Prompts of further clients that wait for a turn to end, in one session."""
+    """Queued prompts of further clients, in one session."""
     history_bytes: int = 16 * 1024 * 1024
-    """What is kept of a session to tell it to further clients; then its beginning is forgotten."""
+    """The history of a session for further clients; beyond it, the beginning is dropped."""
     total_history_bytes: int = 256 * 1024 * 1024
-    """What is kept of all sessions; then those that were used least recently are forgotten."""
+    """All histories; beyond it, those of the least recently used sessions are dropped."""
     behind_bytes: int = 4 * 1024 * 1024
-    """How far a further client may be behind before its connection is ended."""
+    """How far a further client may fall behind before its connection is closed."""
     patience: float = 60.0
-    """Seconds for which a client may take nothing while the agent waits for it."""
+    """The seconds for which a client may read nothing while the agent waits for it."""
 
 
 _SERVER = {
@@ -53,13 +53,13 @@ _SERVER = {
     "connections": "sockets",
     "body_bytes": "",
 }
-"""What a limit of the server is called; it has no own one for bodies."""
+"""The configuration keys of the server's limits; it has none of its own for bodies."""
 _APP = {**{name: name for name in AppLimits.__struct_fields__}, "body_bytes": "message_bytes"}
 _HOST = {name: name for name in HostLimits.__struct_fields__}
 
 
 class GatewayLimits(Struct, frozen=True, kw_only=True):
-    """The limits of all parts."""
+    """The limits of the server, the application and the hosted agents."""
 
     server: ServerLimits = ServerLimits()
     app: AppLimits = AppLimits()
@@ -67,7 +67,7 @@ class GatewayLimits(Struct, frozen=True, kw_only=True):
 
 
 def _known() -> type[Struct]:
-    """Return what the table of limits looks like."""
+    """Return the type of the configuration table."""
     hints = {
         shown: get_type_hints(kind)[own]
         for kind, names in ((ServerLimits, _SERVER), (AppLimits, _APP), (HostLimits, _HOST))
@@ -79,7 +79,7 @@ def _known() -> type[Struct]:
 
 _Limits = _known()
 LIMITS = _Limits.__struct_fields__
-"""What the limits are called."""
+"""The configuration keys of all limits."""
 
 
 def read_limits(table: Mapping[str, Any], place: str) -> GatewayLimits:

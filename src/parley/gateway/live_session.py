@@ -1,4 +1,4 @@
-"""The register of live sessions, and what is kept of each for those who attach to it.
+"""The open sessions, and the history of each for clients that attach to it.
 
 Nothing is decoded while nobody is attached: frames are kept as they are, and folded when somebody
 comes, or when there are many. What a session may hold is bounded (`HostLimits.history_bytes`), and
@@ -19,8 +19,6 @@ from parley.proxy._switch.disconnect import disconnect_error
 from parley.schema import v2
 from parley.session._session_follower import SessionFollower
 
-from .history_budget import HistoryBudget
-from .limits import HostLimits
 from .shared_question import SharedQuestion
 
 if TYPE_CHECKING:
@@ -32,67 +30,58 @@ __all__ = ["LiveSession", "QueuedPrompt", "SessionRegistry"]
 
 _UNFOLDED_BYTES = 256 * 1024
 _FRAME_BYTES = 100
-"""What a frame weighs besides its bytes."""
+"""The memory of a frame besides its bytes."""
 
 
 class QueuedPrompt:
-    """A prompt of a further client's that waits for a turn to end."""
+    """A prompt that waits for the running turn to end."""
 
     def __init__(self) -> None:
         self.done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        """Becomes true when it is its turn, false when it is taken back."""
+        """Becomes true when its turn begins, false when it is withdrawn."""
 
     def start(self) -> bool:
-        """Let it begin; returns whether it was still waiting."""
+        """Start its turn; return whether it was still waiting."""
         if self.done.done():
             return False
         self.done.set_result(True)
         return True
 
     def withdraw(self) -> None:
-        """Let it not begin: it was cancelled."""
+        """Withdraw the prompt, because it was cancelled."""
         if not self.done.done():
             self.done.set_result(False)
 
     def fail(self, error: AcpError) -> None:
-        """Fail it."""
+        """Fail the prompt."""
         if not self.done.done():
             self.done.set_exception(error)
 
 
 class LiveSession:
-    """One session that is open at a hosted agent."""
+    """An open session of a hosted agent."""
 
-    def __init__(
-        self,
-        id: str,
-        process: AgentProcess,
-        owner: ClientConnection,
-        *,
-        limits: HostLimits,
-        histories: HistoryBudget,
-    ) -> None:
+    def __init__(self, id: str, process: AgentProcess, owner: ClientConnection) -> None:
         self.id = id
         self.process = process
         """The agent."""
         self.owner: ClientConnection | None = owner
-        """The client that opened it, with its files and terminals; None when it has left."""
+        """The client that opened it, which has its files and terminals; None after it has left."""
         self.principal = owner.principal
         self.attached: list[Subscriber] = []
         self.questions: dict[PendingRequest, SharedQuestion] = {}
-        """What the agent asks the user now."""
+        """The open questions of the agent."""
         self.last_prompter: ClientConnection | None = None
-        """The client that has prompted last."""
+        """The client that sent the last prompt."""
         self.attached_turns = 0
-        """How many turns run that further clients have begun, where there is one at a time."""
+        """The number of running turns of attached clients, if there is one turn at a time."""
         self._waiting: deque[QueuedPrompt] = deque()
         self._held: dict[PendingRequest, QueuedPrompt] = {}
         self.is_truncated = False
-        """Whether its beginning is forgotten."""
-        self._limits = limits
-        self._histories = histories
-        self.handshake: list[tuple[bool, bytes]] = []
-        """How the connection of the agent began: whether it was said by the agent, and what."""
+        """Whether the beginning of its history was dropped."""
+        self._limits = process.host.limits
+        self._histories = process.host.histories
+        self._handshake = process.handshake
         self._known: SessionFollower | None = None
         self._unfolded: list[tuple[bool, bytes]] = []
         self._unfolded_bytes = 0
@@ -100,16 +89,16 @@ class LiveSession:
 
     @property
     def follower(self) -> SessionFollower:
-        """What is known of it, up to now."""
+        """The state and transcript of the session, up to date."""
         return self._fold()
 
     @property
     def history_bytes(self) -> int:
-        """How much is kept of it for those who attach."""
+        """The size of its history."""
         return self._folded_bytes + self._unfolded_bytes
 
     def observe(self, *, from_agent: bool, frame: bytes) -> None:
-        """Take a frame that passes between the agent and its clients."""
+        """Record a frame that passes between the agent and its clients."""
         try:
             self._observe(from_agent, frame)
         finally:
@@ -132,11 +121,11 @@ class LiveSession:
             self._fold()
 
     def _fold(self) -> SessionFollower:
-        """Learn from what was kept; a session that nobody looks at costs no more than that."""
+        """Process the kept frames; sessions without subscribers only keep them."""
         follower = self._known
         if follower is None:
             follower = self._known = SessionFollower(self.id)
-            self._unfolded[:0] = self.handshake
+            self._unfolded[:0] = self._handshake
         if self._unfolded:
             unfolded, self._unfolded = self._unfolded, []
             size, self._unfolded_bytes = self._unfolded_bytes, 0
@@ -146,7 +135,7 @@ class LiveSession:
         return follower
 
     def inherit(self, source: LiveSession) -> None:
-        """Begin with what was said in the session that this one was forked from."""
+        """Start with the history of the session that this one was forked from."""
         self.follower.inherit(source.follower)
         self.is_truncated = source.is_truncated
         self._count(source.history_bytes)
@@ -158,13 +147,13 @@ class LiveSession:
             self.truncate()
 
     def truncate(self) -> None:
-        """Forget what was said, and keep what the session is like."""
+        """Drop the history, and keep the state of the session."""
         self._fold().forget_history()
         self._folded_bytes = 0
         self.is_truncated = True
 
     def attach(self, attached: Subscriber, before: Subscriber | None = None) -> None:
-        """Add a client, in place of what it was before; from here on it is told what happens.
+        """Add a subscriber, which gets all updates from now on; may replace its earlier one.
 
         Raises:
             Overloaded: There are too many.
@@ -180,7 +169,7 @@ class LiveSession:
             self.owner.port.backpressure.limit(self._limits.patience)
 
     def detach(self, attached: Subscriber) -> None:
-        """Remove a client; a session without any is over."""
+        """Remove a subscriber; a session without clients ends."""
         if attached in self.attached:
             self.attached.remove(attached)
             if not self.attached and self.owner is None:
@@ -189,10 +178,10 @@ class LiveSession:
     # Turns, where there is only one at a time
 
     def queue_prompt(self) -> QueuedPrompt | None:
-        """Have a prompt wait behind those that wait already; None if it may begin now.
+        """Queue a prompt; return None if its turn may begin now.
 
         Raises:
-            Overloaded: Too many wait.
+            Overloaded: Too many prompts are queued.
         """
         if self._is_idle and not self._waiting:
             return None
@@ -203,12 +192,12 @@ class LiveSession:
         return waiting
 
     def dequeue(self, waiting: QueuedPrompt) -> None:
-        """Wait no more."""
+        """Remove a prompt from the queue."""
         if waiting in self._waiting:
             self._waiting.remove(waiting)
 
     def start_next_turn(self) -> None:
-        """Let the next prompt begin, if no turn runs."""
+        """Start the next turn, if none is running."""
         while self._waiting and self._is_idle:
             if self._waiting.popleft().start():
                 return
@@ -218,7 +207,7 @@ class LiveSession:
         return self.follower.transcript.state not in ("running", "requires_action")
 
     def is_in_turn_of_another(self, connection: ClientConnection) -> bool:
-        """Return whether a turn is running that another client has asked for."""
+        """Return whether a turn of another client is running."""
         owed = self.owner.port.pending_requests if self.owner is not None else []
         is_prompted = any(
             call.method == "session/prompt" and call.session_id == self.id for call in owed
@@ -228,7 +217,7 @@ class LiveSession:
         return (self.last_prompter or self.owner) is not connection
 
     def hold_owner_prompt(self, call: PendingRequest) -> bool:
-        """Have a prompt of the owner's wait while the turn of another runs; tell whether it does.
+        """Queue a prompt of the owner during the turn of another client; return whether it waits.
 
         Of that turn an owner of version 1 does not know, and its agent takes one at a time.
         """
@@ -262,23 +251,23 @@ class LiveSession:
             call.follow(self.process.port)
 
     def owner_cancels(self) -> None:
-        """Record that the owner has cancelled: also what waits here."""
+        """Withdraw the queued prompts of the owner, who has cancelled the session's work."""
         for waiting in self._held.values():
             waiting.withdraw()
         self.turn_cancelled()
 
     def ask(self, call: PendingRequest) -> None:
-        """Have the user asked: by the owner and by everybody who controls; one answers."""
+        """Ask the user a question, through the owner and all controllers."""
         question = self.questions[call] = SharedQuestion(self, call)
         question.ask_all()
 
     def turn_cancelled(self) -> None:
-        """Record that a client has cancelled what the session does."""
+        """Handle that a client has cancelled the session's work."""
         for question in list(self.questions.values()):
             question.turn_cancelled()
 
     def fail(self, reason: ConnectionClosed) -> None:
-        """Tell everybody that the agent is gone, and how; a turn that ran has failed."""
+        """End the session because the agent is gone; a running turn fails."""
         error = disconnect_error(self.process.host.name, reason)
         follower = self.follower
         is_idle = follower.transcript.state == "idle" and self.process.host.has_attaching
@@ -288,7 +277,7 @@ class LiveSession:
         self.end(reason)
 
     def end(self, reason: ConnectionClosed) -> None:
-        """Tell everybody that the session is over."""
+        """Report the end of the session to all subscribers."""
         attached, self.attached = self.attached, []
         for each in attached:
             each.end(reason)
@@ -299,7 +288,7 @@ class LiveSession:
 
 
 class SessionRegistry:
-    """The sessions that are open at one hosted agent, by their ids."""
+    """The open sessions of a hosted agent, by id."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, LiveSession] = {}
@@ -312,11 +301,11 @@ class SessionRegistry:
         return len(self._sessions)
 
     def get(self, id: str) -> LiveSession | None:
-        """Return a session that is open."""
+        """Return an open session."""
         return self._sessions.get(id)
 
     def add(self, session: LiveSession) -> None:
-        """Know a session."""
+        """Register a session."""
         self._sessions[session.id] = session
 
     def remove(self, session: LiveSession) -> None:
@@ -329,19 +318,19 @@ class SessionRegistry:
     def begin_reopening(
         self, id: str, connection: ClientConnection, again: Callable[[], None]
     ) -> bool:
-        """Let a client open a session; False if another one does so: `again` is called then."""
+        """Let a client reopen a session; False if another does, and then `again` is called."""
         first, waiting = self._reopening.setdefault(id, (connection, []))
         if first is not connection:
             waiting.append(again)
         return first is connection
 
     def reopening_client(self, id: str) -> ClientConnection | None:
-        """Return the client that is opening a session."""
+        """Return the client that is reopening a session."""
         found = self._reopening.get(id)
         return None if found is None else found[0]
 
     def end_reopening(self, id: str, connection: ClientConnection) -> None:
-        """Record that a client has opened a session, or failed to."""
+        """Handle that a client has reopened a session, or failed to."""
         found = self._reopening.get(id)
         if found is not None and found[0] is connection:
             del self._reopening[id]
@@ -349,6 +338,6 @@ class SessionRegistry:
                 asyncio.get_running_loop().call_soon(again)
 
     def client_left(self, connection: ClientConnection) -> None:
-        """Record that a client has gone, and what it was opening with it."""
+        """Handle that a client has left while it may have been reopening sessions."""
         for id in [id for id, (first, _) in self._reopening.items() if first is connection]:
             self.end_reopening(id, connection)

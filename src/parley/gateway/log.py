@@ -1,4 +1,4 @@
-"""The log of a gateway: a line for each event, as text or as JSON, never what was said."""
+"""The log of a gateway: a line for each event, as text or JSON, without content."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .events import Event
 __all__ = ["EventLog", "JsonFormatter"]
 
 _WORD = re.compile(r"[\w.:/@%+\[\]-]+")
-"""What needs no quotes on a line of text."""
+"""Values that need no quotes in a line of text."""
 _UNTOLD = frozenset({"request"})
-"""Events that come too often for a line each; the metrics count them."""
+"""Events that are too frequent for the log; the metrics count them."""
 
 
 class EventLog:
-    """Writes events down."""
+    """Writes events to a log."""
 
     def __init__(self, write: Callable[[str], None], format: LogFormat) -> None:
-        """Begin a log.
+        """Create a log.
 
         Args:
             write: Takes each line, without its end.
@@ -37,7 +37,7 @@ class EventLog:
         self._line = _json if format == "json" else _text
 
     def record(self, event: Event) -> None:
-        """Write an event down."""
+        """Write an event."""
         if event.event not in _UNTOLD:
             self._write(sanitize_text(self._line(event), is_line=True))
 

@@ -1,4 +1,4 @@
-"""A client's transport that counts what passes."""
+"""A transport that counts the traffic of a client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MeteredTransport", "TrafficTotals"]
 
 
 class TrafficTotals:
-    """How much has passed, since the beginning."""
+    """The number of messages and bytes, in both directions."""
 
     __slots__ = ("bytes_in", "bytes_out", "messages_in", "messages_out")
 
@@ -26,7 +26,7 @@ class TrafficTotals:
 
 
 class MeteredTransport:
-    """The same transport; implements `Transport`."""
+    """Counts the messages and bytes of a transport; implements `Transport`."""
 
     __slots__ = ("_receiver", "_totals", "_transport", "id", "principal", "remote")
 
@@ -37,35 +37,35 @@ class MeteredTransport:
         self.principal: str = getattr(transport, "principal", "")
         """Who the client is; empty for the one local user."""
         self.remote: str = getattr(transport, "remote", "")
-        """Where it is."""
+        """The address of the client."""
         self.id: str = getattr(transport, "id", "")
-        """What the connection is called."""
+        """The id of the connection."""
 
     def start(self, receiver: Receiver) -> None:
-        """Begin to read."""
+        """Begin delivering inbound frames to the receiver."""
         self._receiver = receiver
         self._transport.start(self)
 
     def frames_received(self, frames: Sequence[Frame], /) -> None:
-        """Count what the client says, and pass it on."""
+        """Count frames of the client, and pass them on."""
         self._totals.messages_in += len(frames)
         self._totals.bytes_in += sum(map(len, frames))
         assert self._receiver is not None
         self._receiver.frames_received(frames)
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Pass on that it is over."""
+        """Pass the loss of the client on."""
         assert self._receiver is not None
         self._receiver.connection_lost(reason)
 
     def send(self, frame: bytes, head: FrameHead | None = None) -> None:
-        """Count what the client is told."""
+        """Count a frame to the client, and send it."""
         self._transport.send(frame, head)
         self._totals.messages_out += 1
         self._totals.bytes_out += len(frame)
 
     def drained(self) -> asyncio.Future[None] | None:
-        """Return what to wait for before sending more."""
+        """Return a future to await before sending more; None while there is room."""
         return self._transport.drained()
 
     def pause_reading(self) -> None:
@@ -73,13 +73,13 @@ class MeteredTransport:
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on reading."""
+        """Resume reading."""
         self._transport.resume_reading()
 
     def set_close_reason(self, reason: ConnectionClosed) -> None:
-        """Say why this end will be closed."""
+        """Set the reason that the client receives when the connection is closed."""
         send_close_reason(self._transport, reason)
 
     async def aclose(self) -> None:
-        """Close."""
+        """Close the connection."""
         await self._transport.aclose()

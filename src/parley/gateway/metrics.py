@@ -1,4 +1,4 @@
-"""Figures for Prometheus, in its text format: what there is now, and what has happened so far.
+"""Metrics for Prometheus, in its text format.
 
 Format: https://prometheus.io/docs/instrumenting/exposition_formats/. Labels are names of hosted
 agents, methods of the protocol, and words of ours: nobody who connects makes up a new one.
@@ -33,19 +33,19 @@ _COUNTED = {
 
 
 class Histogram:
-    """How long things take."""
+    """A histogram of durations."""
 
     def __init__(self) -> None:
         self._counts = [0] * (len(_BOUNDS) + 1)
         self._sum = 0.0
 
     def add(self, seconds: float) -> None:
-        """Take one more."""
+        """Add a duration."""
         self._counts[bisect.bisect_left(_BOUNDS, seconds)] += 1
         self._sum += seconds
 
     def lines(self, name: str, labels: Mapping[str, str]) -> Iterable[str]:
-        """Yield it as Prometheus reads it."""
+        """Yield its lines in the Prometheus format."""
         total = 0
         bounds = [*(f"{each:g}" for each in _BOUNDS), "+Inf"]
         for bound, count in zip(bounds, self._counts, strict=True):
@@ -56,10 +56,10 @@ class Histogram:
 
 
 class Metrics:
-    """Counts events, and looks at a gateway when it is asked."""
+    """Counts events, and reads the state of a gateway on demand."""
 
     def __init__(self, gateway: Gateway, buffered: Callable[[str], int] = lambda name: 0) -> None:
-        """Begin with nothing.
+        """Create metrics without events.
 
         Args:
             gateway: What is looked at.
@@ -90,7 +90,7 @@ class Metrics:
             self._counters["exit"][event.agent, _how(event.code)] += 1
 
     def text(self) -> str:
-        """Return all figures."""
+        """Return all metrics."""
         return "\n".join([*self._now(), *self._so_far(), *self._lasted(), ""])
 
     def _now(self) -> Iterable[str]:
@@ -166,7 +166,7 @@ def _escaped(value: str) -> str:
 
 
 def _known(code: int) -> str:
-    """Return a code of JSON-RPC or of the protocol; an agent may use any other."""
+    """Return a code of JSON-RPC or of the protocol as a label; agents may use any other."""
     return str(code) if -32800 <= code <= -32000 else _OTHER
 
 

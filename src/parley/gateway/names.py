@@ -1,4 +1,4 @@
-"""What to call an agent that nobody has named: as it is configured, as its program or its address.
+"""Names for agents, from their configuration, program or address.
 
 A command often begins with what runs the program (`python agent.py`, `npx @scope/thing@1.2 acp`,
 `uv run agent.py`); then the agent is called as what is run.
@@ -24,7 +24,7 @@ _RUNNER = re.compile(
 )
 _RUNNERS_WORDS = frozenset({"run", "exec", "dlx", "x", "tool"})
 _WITH_VALUE = frozenset({"--from", "--with", "--python", "--package", "-p", "--directory", "-W"})
-"""Options of runners whose value is not what is run."""
+"""Options of runners that take a value other than the program."""
 _ENDINGS = frozenset({".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".jar", ".exe"})
 _VARIABLE = re.compile(r"\w+=(?!=)")
 _UNNAMED = "agent"
@@ -32,7 +32,7 @@ _ELSEWHERE = "remote"
 
 
 def name_of(agent: Resolved) -> str:
-    """Return what to call an agent; more than one may be called so."""
+    """Return a name for an agent, which other agents may have too."""
     if name := agent.name or agent.options.get("name"):
         return name
     if isinstance(agent.target, str) and is_remote(agent.target):
@@ -41,7 +41,7 @@ def name_of(agent: Resolved) -> str:
 
 
 def distinct(given: Sequence[str], found: Sequence[str]) -> list[str]:
-    """Return names of which no two are the same.
+    """Return unique names.
 
     Args:
         given: The names that were given, empty where there is none; they stay as they are.
@@ -59,7 +59,7 @@ def distinct(given: Sequence[str], found: Sequence[str]) -> list[str]:
 
 
 def _of_address(url: str) -> str:
-    """Return the last part behind `/acp/`, else how the name of the host begins."""
+    """Return the last part after `/acp/`, else the first label of the host name."""
     parts = urlsplit(url)
     before, _, last = parts.path.rstrip("/").rpartition("/")
     if before.endswith("/acp") and NAME.fullmatch(last):

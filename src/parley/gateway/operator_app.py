@@ -1,4 +1,4 @@
-"""What a gateway serves besides its agents: whether it lives, whether it is ready, its figures.
+"""The application for operators: health, readiness and metrics, and counting of refusals.
 
 | path | answer |
 |---|---|
@@ -44,9 +44,9 @@ __all__ = ["FORWARDED", "OperatorApp"]
 
 _PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
-"""What a proxy in front adds: then who asks is not on this machine, whatever the socket says."""
+"""Headers of proxies: then the client is not on this machine, whatever the socket says."""
 _TOLD_HEADERS = {"foreign_host": b"host", "foreign_origin": b"origin"}
-"""Of which header the log shows the value, so that the user knows what to allow."""
+"""The headers whose rejected values are logged, so that the user knows what to allow."""
 _SHOWN_CHARACTERS = 80
 _LATE = "connection_ended"
 """Who comes late for a connection that has ended is answered, but it is no refusal to tell of: the
@@ -64,7 +64,7 @@ class _Body(Struct):
 
 
 class OperatorApp:
-    """The ASGI application of a whole gateway."""
+    """The outermost ASGI application of a gateway."""
 
     def __init__(
         self,
@@ -76,12 +76,12 @@ class OperatorApp:
         who_measures: WhoMeasures = "token",
         on_event: OnEvent = ignore,
     ) -> None:
-        """Stand in front of an application.
+        """Wrap an application.
 
         Args:
             app: Serves the agents.
             gateway: The agents.
-            access: Who gets in.
+            access: The access rules, and the file of the user's token.
             metrics: The figures; None for none.
             who_measures: Who may see them.
             on_event: Is told what is refused.
@@ -94,7 +94,7 @@ class OperatorApp:
         self._on_event = on_event
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Handle a request, or pass it on."""
         if scope["type"] == "http" and path_within(scope) in _PATHS:
             await self._answer(scope, send)
             return
@@ -122,7 +122,7 @@ class OperatorApp:
         await send({"type": "http.response.body", "body": shown})
 
     def _page(self, scope: Scope, headers: Headers) -> tuple[int, bytes, bytes]:
-        """Return the status, the body and its kind."""
+        """Return the status, the body and its content type."""
         path = path_within(scope)
         if path == "/healthz":
             return 200, HEALTHY, b"application/json"
@@ -143,7 +143,7 @@ class OperatorApp:
 
 
 class _Watched:
-    """Sees how a request is answered; what it says is passed on untouched."""
+    """Observes the response to a request, and passes it on unchanged."""
 
     __slots__ = ("_is_begun", "_on_event", "_scope", "_send", "_status")
 
@@ -191,7 +191,7 @@ class _Watched:
 
 
 def _is_here(scope: Scope, headers: Headers) -> bool:
-    """Return whether who asks is on this machine, with nobody in between."""
+    """Return whether the client is on this machine, without a proxy in between."""
     client = scope.get("client")
     peer = str(client[0]) if client else ""
     return is_loopback(peer) and not any(headers.every(name) for name in FORWARDED)

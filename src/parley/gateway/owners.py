@@ -1,4 +1,4 @@
-"""Who owns which session: told once, when it is opened, and known after a restart.
+"""The owners of sessions, recorded when a session is first opened and kept across restarts.
 
 Agents keep their sessions in places of their own and know nothing of principals. So what was opened
 through the gateway is written down here: the agent, the session, the principal. What was never
@@ -22,7 +22,7 @@ __all__ = ["MemoryOwners", "Owners", "SqliteOwners", "owners_path"]
 logger = logging.getLogger(__name__)
 
 _KNOWN = 100_000
-"""Of so many sessions the owner is known without looking."""
+"""The number of owners that are kept in memory."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS owners (
   agent TEXT NOT NULL, session TEXT NOT NULL, principal TEXT NOT NULL,
@@ -32,31 +32,31 @@ CREATE TABLE IF NOT EXISTS owners (
 
 
 class Owners(Protocol):
-    """Remembers whose each session is."""
+    """A store of the owners of sessions."""
 
     def claim(self, agent: str, session_id: str, principal: str) -> None:
-        """Remember who has opened a session first."""
+        """Record the principal that opened a session first."""
 
     def find(self, agent: str, session_id: str) -> str | None:
-        """Return whose a session is; None if it was never opened here."""
+        """Return the owner of a session; None if it was never opened here."""
         ...
 
     def forget(self, agent: str, session_id: str) -> None:
-        """Forget a session that was deleted."""
+        """Forget a deleted session."""
 
 
 class MemoryOwners:
-    """Remembers as long as the process lives, and the newest only."""
+    """A store in memory, of the newest owners only."""
 
     def __init__(self, most: int = _KNOWN) -> None:
         self._owners: BoundedDict[tuple[str, str], str] = BoundedDict(most)
 
     def claim(self, agent: str, session_id: str, principal: str) -> None:
-        """Remember who has opened a session first."""
+        """Record the principal that opened a session first."""
         self._owners.setdefault((agent, session_id), principal)
 
     def find(self, agent: str, session_id: str) -> str | None:
-        """Return whose a session is."""
+        """Return the owner of a session."""
         return self._owners.get((agent, session_id))
 
     def forget(self, agent: str, session_id: str) -> None:
@@ -65,22 +65,22 @@ class MemoryOwners:
 
 
 def owners_path() -> Path:
-    """Return where the owners are written down."""
+    """Return the default path of the store."""
     return state_dir() / "gateway.db"
 
 
 class SqliteOwners:
-    """Remembers in a file, which several gateways may share.
+    """A store in a file, which several gateways may share.
 
     What is written is safe from the end of this process, whatever ends it. A write that fails is
     told in the log; that session is its owner's until the process ends, and nobody's afterwards.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it, for its owner alone.
+        """Open or create the file, accessible only to its owner.
 
         Raises:
-            ConfigError: It cannot be used.
+            ConfigError: The file cannot be used.
         """
         self.path = owners_path() if path is None else path
         self._near = MemoryOwners()
@@ -98,14 +98,14 @@ class SqliteOwners:
         self._connection.close()
 
     def claim(self, agent: str, session_id: str, principal: str) -> None:
-        """Remember who has opened a session first."""
+        """Record the principal that opened a session first."""
         if self.find(agent, session_id) is not None:
             return
         self._near.claim(agent, session_id, principal)
         self._write("INSERT OR IGNORE INTO owners VALUES (?, ?, ?)", agent, session_id, principal)
 
     def find(self, agent: str, session_id: str) -> str | None:
-        """Return whose a session is."""
+        """Return the owner of a session."""
         found = self._near.find(agent, session_id)
         if found is not None:
             return found
@@ -133,7 +133,7 @@ class SqliteOwners:
 
 
 _UNREADABLE = ""
-"""Who owns what cannot be looked up: no principal that has said who he is."""
+"""The owner of a session that cannot be looked up: no named principal."""
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""A gateway that listens: agents, access, figures and log, put together from settings."""
+"""A listening gateway, built from its settings: agents, access, metrics and log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .agent_host import AgentHost
 from .app import PATH, GatewayApp
 from .auth import AuthSetup, open_auth, open_tls, warnings
 from .config import AgentSettings, Settings
-from .events import Event, OnEvent
+from .events import Event, EventBus, OnEvent
 from .gateway import Gateway
 from .metrics import Metrics
 from .names import distinct, name_of
@@ -35,12 +35,12 @@ __all__ = ["Service", "open_service"]
 
 _CLOSE_AFTER = 2.0
 _LINGER = 1.0
-"""So long it is still answered, so that clients that come back learn that there is no way back."""
+"""The seconds for which returning clients still get a response that the shutdown is permanent."""
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 class Service:
-    """A gateway that is being served; see `open_service`."""
+    """A running gateway; see `open_service`."""
 
     def __init__(
         self,
@@ -64,18 +64,18 @@ class Service:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where it listens."""
+        """The addresses that it listens on."""
         return self.server.addresses
 
     @property
     def base(self) -> str:
-        """Where it listens, without a path."""
+        """The URL of the server, without a path."""
         host = self.addresses[0][0]
         return self._at(_ANYWHERE.get(host) or (f"[{host}]" if ":" in host else host))
 
     @property
     def public(self) -> str:
-        """Where clients find it: under the name, if it has one, that its certificate is for."""
+        """The URL for clients, with the host name of the certificate if there is one."""
         hosts = self.settings.hosts if self.settings.tls is not None else []
         return self._at(hosts[0].partition(":")[0]) if hosts and hosts[0][0] != "[" else self.base
 
@@ -84,22 +84,22 @@ class Service:
         return f"{scheme}://{host}:{self.addresses[0][1]}"
 
     def url(self, name: str = "") -> str:
-        """Return where an agent is found; the first one without a name."""
+        """Return the URL of an agent; of the first one without a name."""
         return f"{self.public}{PATH}/{name}" if name else f"{self.public}{PATH}"
 
     @property
     def page_url(self) -> str:
-        """Where the page for browsers is; empty if there is none."""
+        """The URL of the page for browsers; empty if there is none."""
         return f"{self.public}{PAGE}" if self.settings.has_page else ""
 
     @property
     def warnings(self) -> list[str]:
-        """What the user should think about, a sentence each."""
+        """Warnings for the user."""
         troubles = [f"{each.name}: {each.start_error}" for each in self.gateway if each.start_error]
         return [*troubles, *warnings(self.settings, self.addresses[0][0])]
 
     def renew(self) -> None:
-        """Read the certificate and the tokens again, for the requests from now on.
+        """Read the certificate and the tokens again, for later requests.
 
         Raises:
             ConfigError: One of them cannot be used; then everything stays as it is.
@@ -112,7 +112,7 @@ class Service:
         self.on_event(Event(event="renewed"))
 
     async def drain(self) -> None:
-        """Take nobody new, let what is under way end, as long as the settings say, and close."""
+        """Reject new clients, let pending work end within the configured time, and close."""
         self.on_event(Event(event="draining"))
         has_clients = any(each.connections for each in self.gateway)
         await self.gateway.drain(self.settings.drain_after)
@@ -122,7 +122,7 @@ class Service:
         await self.close()
 
     async def close(self) -> None:
-        """Hang up on everybody, end the agents, and listen no more."""
+        """Close all connections, end the agents, and stop listening."""
         if not self.is_drained:
             self.is_drained = True
             await self.app.aclose(_CLOSE_AFTER)
@@ -164,22 +164,23 @@ async def open_service(
         page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
         app = GatewayApp(gateway, access=entered.access, limits=settings.limits.app, page=page)
         metrics = Metrics(gateway, app.unsent_bytes)
-        observers = [metrics.record, on_event]
+        events = EventBus()
+        events.subscribe(metrics.record)
+        events.subscribe(on_event)
         if settings.has_telemetry:
-            observers.append(span_maker())
-        tell = _every(observers)
+            events.subscribe(span_maker())
         for each in gateway:
-            each.on_event = tell
+            each.events.subscribe(events.emit)
         front = OperatorApp(
             app,
             gateway,
             access=entered.access,
             metrics=metrics,
             who_measures=settings.metrics,
-            on_event=tell,
+            on_event=events.emit,
         )
         server = Server(front, host, port, tls=tls, limits=settings.limits.server)
-        service = Service(settings, gateway, app, entered, server, tls=tls, on_event=tell)
+        service = Service(settings, gateway, app, entered, server, tls=tls, on_event=events.emit)
         await _listen(service)
         stack.push_async_callback(service.close)
         yield service
@@ -206,19 +207,11 @@ async def _listen(service: Service) -> None:
     service.on_event(Event(event="listening", url=service.base))
 
 
-def _every(observers: list[OnEvent]) -> OnEvent:
-    def see(event: Event) -> None:
-        for each in observers:
-            each(event)
-
-    return see
-
-
 # The agents
 
 
 def _cwd(settings: Settings) -> Path:
-    """Return where sessions of the page begin: where the first agent is started."""
+    """Return the initial directory of the page: the directory of the first agent."""
     first = settings.agents[0] if settings.agents else None
     return first.cwd if first is not None and first.cwd is not None else Path.cwd()
 

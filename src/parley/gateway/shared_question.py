@@ -1,4 +1,4 @@
-"""A question to the user while several clients are on the session: the first answer counts.
+"""A question to the user of a shared session: the first answer counts.
 
 The owner gets the agent's own frame. Each controller is asked through its mirror, and the answer of
 one of them is translated back. Who is too late gets `$/cancel_request`. A client that refuses to
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedQuestion:
-    """One request of an agent's for the user."""
+    """A request of the agent to the user, sent to all clients that may answer it."""
 
     def __init__(self, session: LiveSession, call: PendingRequest) -> None:
         self._session = session
@@ -57,7 +57,7 @@ class SharedQuestion:
         call.on_cancel = self._withdrawn
 
     def ask_all(self) -> None:
-        """Ask everybody who is there."""
+        """Ask all clients."""
         owner = self._session.owner
         for attached in list(self._session.attached):
             if attached.is_controller:
@@ -68,13 +68,13 @@ class SharedQuestion:
             self._call.follow(owner.port)
 
     def expect(self, attached: Subscriber) -> None:
-        """Expect one more client to be asked."""
+        """Expect the answer of another client."""
         self._expected[attached] = None
 
     def ask(
         self, attached: Subscriber, ask: Callable[[Method[Any, Any], Any], Awaitable[Any]]
     ) -> None:
-        """Ask one client; `ask` gets the method and the params in version 2's words."""
+        """Ask a client; `ask` is called with the version 2 method and params."""
         if self._call.is_settled or attached not in self._expected:
             return
         task = asyncio.get_running_loop().create_task(self._ask(attached, ask))
@@ -99,7 +99,7 @@ class SharedQuestion:
             self._answered(answer)
 
     def subscriber_left(self, attached: Subscriber) -> None:
-        """Record that a client has left; if it was asked, it is not any more."""
+        """Handle that a client has left."""
         task = self._expected.get(attached)
         if task is not None:
             task.cancel()
@@ -112,12 +112,12 @@ class SharedQuestion:
             self._no_answer_from(attached, InternalError())
 
     def _no_answer_from(self, attached: Subscriber, error: RequestError) -> None:
-        """Wait no more for a client."""
+        """Stop waiting for a client."""
         self._expected.pop(attached, None)
         self._failed(error)
 
     def _answered(self, result: bytes) -> None:
-        """Take what one client has answered."""
+        """Handle the answer of a client."""
         if self._is_undecided(Raw(result)):
             self._undecided = result
             self._failed(RequestCancelled())
@@ -129,7 +129,7 @@ class SharedQuestion:
         self._call.answer(Raw(result))
 
     def _owner_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        """Let an answer pass; one that decides nothing only if nobody else can answer."""
+        """Pass the owner's response on; an undecided one only if nobody else can answer."""
         self._owner_asked = False
         answer = decode_frame(frame)
         if isinstance(answer, Success) and not self._is_undecided(answer.result):
@@ -146,7 +146,7 @@ class SharedQuestion:
         return False
 
     def _is_undecided(self, result: Raw) -> bool:
-        """Return whether a client has not asked the user, but said `cancelled` by itself."""
+        """Return whether a client responded `cancelled` without asking the user."""
         if self._is_cancelling or self._call.method != methods.REQUEST_PERMISSION.name:
             return False
         try:
@@ -156,14 +156,14 @@ class SharedQuestion:
         return isinstance(outcome, v2.CancelledPermissionOutcome)
 
     def turn_cancelled(self) -> None:
-        """Record that a client has cancelled what the session does."""
+        """Handle that a client has cancelled the session's work."""
         self._is_cancelling = True
         if self._undecided is not None:
             self._settle(self._undecided)
 
     @property
     def _may_wait(self) -> bool:
-        """Whether somebody may come who can answer: the owner has left, and others look on."""
+        """Whether a controller may still come: the owner has left, and observers remain."""
         owner = self._session.owner
         has_left = owner is None or owner.port.lost is not None
         return has_left and bool(self._session.attached) and not self._is_withdrawn
@@ -178,12 +178,12 @@ class SharedQuestion:
         self._call.refuse(error)
 
     def fail(self, reason: ConnectionClosed) -> None:
-        """Give up: the session is over."""
+        """Fail the question, because the session has ended."""
         self._forget()
         self._call.refuse(InternalError(f"Nobody can be asked: {reason}"))
 
     def _withdrawn(self, call: PendingRequest) -> None:
-        """Record that the agent withdrew it; the switch tells the owner, who responds."""
+        """Handle the withdrawal by the agent; the switch tells the owner, which responds."""
         self._is_withdrawn = True
         self._forget()
         if not self._owner_asked:

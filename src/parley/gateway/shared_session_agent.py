@@ -1,4 +1,4 @@
-"""The agent that a further client of a session sees: the session itself, as somebody else runs it.
+"""The agent that an attached client sees: an open session of another client.
 
 A mirror belongs to one client connection and speaks the version that this client has agreed on, so
 a client of version 1 can follow a session of version 2 and the other way round. Opening the session
@@ -79,7 +79,7 @@ SESSION_METHODS = REOPENS | {
     "tool_call/cancel",
     "terminal/cancel",
 }
-"""What a client says to a session; the rest is a matter of its own agent."""
+"""The methods that go to the shared session; all others go to the client's own agent."""
 
 
 class _Parley(Struct, frozen=True):
@@ -91,12 +91,12 @@ class _Meta(Struct, frozen=True):
 
 
 class SharedSessionAgent:
-    """The sessions of others that one client is attached to."""
+    """The agent for the sessions that a client is attached to."""
 
     def __init__(
         self, connection: ClientConnection, initialize: PendingRequest, result: bytes
     ) -> None:
-        """Begin, with the client's own initialize and what its own agent has answered."""
+        """Start with the client's `initialize` and the result of its own agent."""
         self.connection = connection
         self.subscriptions: dict[str, Subscriber] = {}
         self.surface: AgentAdapter
@@ -111,7 +111,7 @@ class SharedSessionAgent:
 
     @property
     def has_one_turn_at_a_time(self) -> bool:
-        """Whether the answer to a prompt is the end of its turn for the client."""
+        """Whether the response to a prompt ends its turn for the client."""
         return prompt_response_ends_turn(self.surface)
 
     def _route(self, port: Port, message: RawMessage) -> Port:
@@ -124,7 +124,7 @@ class SharedSessionAgent:
         return True
 
     def take(self, message: RawMessage) -> None:
-        """Take what the client says to a session."""
+        """Handle a message of the client to a session."""
         if self._waiting is not None:
             self._waiting.append(message)
         elif isinstance(message, PendingRequest):
@@ -133,7 +133,7 @@ class SharedSessionAgent:
             self._port.send(message.frame, message.session_id)
 
     async def aclose(self) -> None:
-        """Leave every session."""
+        """Leave all sessions."""
         for subscriber in list(self.subscriptions.values()):
             self.detach(subscriber)
         await self._peer.aclose()
@@ -199,7 +199,7 @@ class SharedSessionAgent:
         return answer
 
     def _live(self, session_id: str) -> LiveSession:
-        """Return a session of the client's principal; it may have ended a moment ago."""
+        """Return an open session of the client's principal."""
         session = self.connection.host.sessions.get(session_id)
         if session is None or session.principal != self.connection.principal:
             raise ResourceNotFound("There is no such session", {"sessionId": session_id})
@@ -216,7 +216,7 @@ class SharedSessionAgent:
     async def _close(
         self, params: v2.CloseSessionRequest, request: RequestContext
     ) -> v2.CloseSessionResponse:
-        """Leave a session; for those who are still there it goes on."""
+        """Leave a session; it continues for its other clients."""
         subscriber = self.subscriptions.get(params.session_id)
         if subscriber is not None:
             self.detach(subscriber)
@@ -251,12 +251,12 @@ class SharedSessionAgent:
 
 
 def is_observer(params: Raw) -> bool:
-    """Return whether a client that opens a session only wants to look on."""
+    """Return whether a client wants to join a session as an observer."""
     return peek_meta(params, "parley", "role") == "observer"
 
 
 def _role(meta: JsonObject | None) -> str:
-    """Return what a client wants to be, which it says in `_meta.parley.role`."""
+    """Return the role that a client requests in `_meta.parley.role`."""
     try:
         role = msgspec.convert(meta or {}, _Meta).parley.role
     except msgspec.ValidationError:
@@ -270,13 +270,13 @@ _CANCELLED = v2.StateUpdated(state="idle", stop_reason="cancelled")
 
 
 class _Completed(Struct):
-    """The end of what the user did on a page, as an item of the queue."""
+    """A queue item: the user has finished on a web page."""
 
     note: v2.CompleteElicitationNotification
 
 
 class _Ended(Struct):
-    """The end of a session, as an item of the queue."""
+    """A queue item: the session has ended."""
 
     reason: ConnectionClosed
 
@@ -285,7 +285,7 @@ _Item: TypeAlias = list[v2.SessionUpdate] | SharedQuestion | _Completed | _Ended
 
 
 class Subscriber:
-    """One client on one session of somebody else's."""
+    """A client that is attached to a session of another client, with a queue of updates."""
 
     def __init__(
         self, agent: SharedSessionAgent, session: LiveSession, *, is_controller: bool
@@ -306,7 +306,7 @@ class Subscriber:
     # What it is told and asked
 
     def start(self) -> None:
-        """Begin to tell: the client has the history, and the answer."""
+        """Start delivering, after the client got the history and the response."""
         asked = [item for item, _ in self._queue]
         for question in self.session.questions.values():
             if self.is_controller and question not in asked:
@@ -316,7 +316,7 @@ class Subscriber:
         self._task.add_done_callback(_logged)
 
     def stop(self) -> None:
-        """Tell nothing more."""
+        """Stop delivering."""
         self._queue.clear()
         for question in list(self.session.questions.values()):
             question.subscriber_left(self)
@@ -326,7 +326,7 @@ class Subscriber:
             waiting.fail(InvalidRequest("The session is over, or was left"))
 
     def send_updates(self, updates: list[v2.SessionUpdate], size: int) -> None:
-        """Take what has happened; a client that is too far behind is left behind."""
+        """Queue updates; a client that falls too far behind is disconnected."""
         if self.agent.has_one_turn_at_a_time:
             updates = [self._with_own_end(each) for each in updates]
         self._put(updates, size)
@@ -334,7 +334,7 @@ class Subscriber:
             self.agent.connection.close("an attached client takes nothing")
 
     def _with_own_end(self, update: v2.SessionUpdate) -> v2.SessionUpdate:
-        """Let a turn's reason to end be told only if the client has asked for the turn.
+        """Remove the stop reason of a turn that another client asked for.
 
         In version 1 that ends a prompt of its own, which may still wait.
         """
@@ -349,16 +349,16 @@ class Subscriber:
         return update
 
     def send_question(self, question: SharedQuestion) -> None:
-        """Ask the user, when what happened before has been told."""
+        """Queue a question, so that it follows the earlier updates."""
         self._put(question, 0)
 
     def send_completion(self, note: v2.CompleteElicitationNotification) -> None:
-        """Tell that the user has done what a page was opened for."""
+        """Queue the report that the user has finished on a web page."""
         if self.is_controller:
             self._put(_Completed(note), 0)
 
     def end(self, reason: ConnectionClosed) -> None:
-        """Record that the session is over."""
+        """Queue the end of the session."""
         self._put(_Ended(reason), 0)
 
     def _put(self, item: _Item, size: int) -> None:
@@ -387,7 +387,7 @@ class Subscriber:
             self._queued_bytes -= size
 
     async def _deliver_end(self, reason: ConnectionClosed) -> None:
-        """Say that nothing more will come; a turn that ran has failed."""
+        """Report the end of the session; a running turn fails."""
         if self.session.follower.transcript.state != "idle":
             error = disconnect_error(self.session.process.host.name, reason)
             await self.agent.surface.update(self.session.id, failed_turn(error))
@@ -396,7 +396,7 @@ class Subscriber:
     # What it says
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
-        """Forward a prompt, perhaps when the turn that runs has ended."""
+        """Forward a prompt, after the running turn if there may be only one."""
         follower = self.session.follower
         method, body = follower.prompt(params)
         is_answered_at_the_end = follower.prompt_response_ends_turn
@@ -419,7 +419,7 @@ class Subscriber:
         return answer
 
     def _pause(self) -> None:
-        """Tell nothing, so that the answer to a prompt comes before what it leads to."""
+        """Pause delivery, so that the response to a prompt precedes the updates of its turn."""
         self._holds += 1
 
     def _release(self) -> None:
@@ -427,7 +427,7 @@ class Subscriber:
         self._has_more.set()
 
     def _begin_turn(self, method: str, body: bytes, params: v2.PromptRequest) -> str:
-        """Send a prompt whose answer will be the end of its turn; returns its message's id."""
+        """Send a prompt whose response ends its turn; return the id of its message."""
         session = self.session
         self._is_beginning = True
         session.attached_turns += 1
@@ -444,12 +444,12 @@ class Subscriber:
         return message_id
 
     def _turn_ended(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        """Let the end of a turn of version 1 be: those who follow the session hear of it."""
+        """Ignore the response that ends a turn; the subscribers get it as an update."""
         self.session.attached_turns -= 1
         return True
 
     async def _turn(self) -> bool:
-        """Wait until no turn runs; returns False when the client does not want it any more."""
+        """Wait until no turn runs; return False if the prompt was withdrawn."""
         waiting = self.session.queue_prompt()
         if waiting is None:
             return True
@@ -461,13 +461,13 @@ class Subscriber:
             self.session.dequeue(waiting)
 
     def _withdrawn_response(self, request: RequestContext) -> v2.PromptResponse:
-        """Answer a prompt that was cancelled while it waited: it begins and ends at once."""
+        """Return the response to a withdrawn prompt, whose turn begins and ends at once."""
         state: Any = self.session.follower.transcript.state
         request.after_response(lambda: self._put([_CANCELLED, v2.StateUpdated(state=state)], 0))
         return v2.PromptResponse(message_id=f"message_{uuid4().hex}")
 
     def cancel(self) -> None:
-        """Cancel what the session does, and what waits for it here."""
+        """Cancel the session's work, and withdraw the client's queued prompts."""
         for waiting in self._waiting:
             waiting.withdraw()
         self.session.turn_cancelled()
@@ -478,7 +478,7 @@ class Subscriber:
     async def set_option(
         self, params: v2.SetSessionConfigOptionRequest
     ) -> v2.SetSessionConfigOptionResponse:
-        """Set an option; everybody learns it."""
+        """Set an option, and report it to the owner."""
         follower = self.session.follower
         method, body = follower.set_option(params)
         result = await self._request(method, body)
@@ -487,11 +487,11 @@ class Subscriber:
         return v2.SetSessionConfigOptionResponse(config_options=follower.transcript.config_options)
 
     async def forward(self, method: Method[Any, Any], params: Any) -> None:
-        """Forward a request of version 2 whose answer says nothing."""
+        """Forward a version 2 request that has an empty result."""
         await self._request(*self.session.follower.v2_request(method, params))
 
     def _accepted(self, frame: bytes) -> None:
-        """Learn at once which message a prompt has become."""
+        """Record the message id of an accepted prompt."""
         answer = decode_frame(frame)
         if isinstance(answer, Success):
             with suppress(MalformedValue):
@@ -500,7 +500,7 @@ class Subscriber:
     async def _request(
         self, method: str, body: bytes, on_response: Callable[[bytes], None] | None = None
     ) -> Raw:
-        """Ask the agent of the session.
+        """Send a request to the agent of the session.
 
         Raises:
             RequestError: It refused.

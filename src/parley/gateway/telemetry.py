@@ -18,7 +18,7 @@ __all__ = ["span_maker"]
 
 
 def span_maker(provider: Any = None) -> OnEvent:
-    """Return what makes a span of each event that is a request.
+    """Return an observer that creates a span for each request.
 
     Args:
         provider: The `TracerProvider`; the global one if not given.

@@ -1,4 +1,4 @@
-"""A hosted agent, and clients of it, each with a name."""
+"""Hosted agents, and clients of them, raw and typed."""
 
 from __future__ import annotations
 
@@ -24,32 +24,37 @@ Message: TypeAlias = dict[str, Any]
 
 
 class HostForPrincipal:
-    """A way in for one principal, as a front makes it for each connection."""
+    """Serves clients of one principal, as an HTTP application does."""
 
-    def __init__(self, host: AgentHost, principal: str = "") -> None:
-        self._hosted = host
+    def __init__(
+        self, host: AgentHost, principal: str = "", *, has_one_principal: bool = False
+    ) -> None:
+        self._host = host
         self._principal = principal
+        self._has_one_principal = has_one_principal
 
     async def serve(self, transport: Transport) -> None:
         vars(transport)["principal"] = self._principal
-        await self._hosted.serve(transport)
+        await self._host.serve(transport, has_one_principal=self._has_one_principal)
 
 
 def client(
-    host: AgentHost, principal: str = "", **options: Unpack[ConnectOptions]
+    host: AgentHost,
+    principal: str = "",
+    *,
+    has_one_principal: bool = False,
+    **options: Unpack[ConnectOptions],
 ) -> AbstractAsyncContextManager[Connection]:
-    """Connect somebody."""
-    return connect(HostForPrincipal(host, principal), "/", **options)
+    """Connect a client."""
+    served = HostForPrincipal(host, principal, has_one_principal=has_one_principal)
+    return connect(served, "/", **options)
 
 
 @asynccontextmanager
 async def open_host(
     target: Any = None, *, version: int = 2, **options: Any
 ) -> AsyncGenerator[AgentHost, None]:
-    """Host an agent, the demo agent of this process unless told otherwise.
-
-    That speaks versions up to the one that is given.
-    """
+    """Host an agent; by default the demo agent of this process, up to a version."""
     if target is None:
         target = demo_agent(versions=range(1, version + 1))
     host = AgentHost("the agent", target, **options)
@@ -60,13 +65,13 @@ async def open_host(
 
 
 async def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that tells nobody when it happens."""
+    """Wait for a condition that nothing reports."""
     while not is_so():  # noqa: ASYNC110 - sessions announce nothing to a test
         await asyncio.sleep(0.001)
 
 
 class RawPeer:
-    """The end of a connection, spoken raw."""
+    """One end of a connection, in bytes."""
 
     def __init__(self, transport: MemoryTransport) -> None:
         self.transport = transport
@@ -85,7 +90,7 @@ class RawPeer:
         self.transport.send(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     async def take(self, method: str | None = None) -> Message:
-        """Return the next message, which must be of this method; None: an answer."""
+        """Return the next message, which must have this method; None: a response."""
         message = await self.received.get()
         assert message.get("method") == method, message
         return message
@@ -94,7 +99,7 @@ class RawPeer:
         self.send(id=asked["id"], result=result)
 
     async def ask(self, id: Any, method: str, params: object) -> Message:
-        """Send a request and return the next message, its answer."""
+        """Send a request and return the next message, its response."""
         self.send(id=id, method=method, params=params)
         answer = await self.take()
         assert answer["id"] == id
@@ -104,7 +109,7 @@ class RawPeer:
         self.send(method="session/update", params={"sessionId": session, "update": update})
 
     async def is_silent(self) -> bool:
-        """Tell whether nothing comes in some turns of the event loop, which is all it takes."""
+        """Return whether nothing arrives within the few turns of the event loop that it takes."""
         for _ in range(20):
             await asyncio.sleep(0)
         return self.received.empty()
@@ -115,14 +120,14 @@ INITIALIZE_RESULT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": 
 
 
 def raw_client(host: AgentHost, principal: str = "") -> tuple[RawPeer, asyncio.Task[None]]:
-    """Connect a client that is spoken raw, and return what serves it as well."""
+    """Connect a raw client; returns it and the task that serves it."""
     near, far = memory_pair()
     return RawPeer(far), asyncio.create_task(HostForPrincipal(host, principal).serve(near))
 
 
 @asynccontextmanager
 async def open_raw_host(**options: Any) -> AsyncGenerator[tuple[AgentHost, RawPeer], None]:
-    """Host an agent that is spoken raw; it can be reached once."""
+    """Host a raw agent, which can be connected to once."""
     near, far = memory_pair()
     async with open_host(near, **options) as host:
         yield host, RawPeer(far)
@@ -138,7 +143,7 @@ OBSERVER: dict[str, Any] = {"parley": {"role": "observer"}}
 
 @asynccontextmanager
 async def two_initialized() -> AsyncGenerator[tuple[AgentHost, RawPeer, RawPeer, RawPeer], None]:
-    """Yield an agent that is shared and two clients of it, in bytes; nobody has a session."""
+    """Yield a shared agent and two clients of it, raw and without a session."""
     async with open_raw_host(is_shared=True) as (host, agent):
         (one, first), (two, second) = raw_client(host), raw_client(host)
         one.send(id="hello", method="initialize", params=INITIALIZE_PARAMS)

@@ -46,7 +46,7 @@ async def test_labels_are_ours_whatever_clients_and_agents_make_up() -> None:
 async def test_what_happens_to_an_agent_is_told_in_order() -> None:
     told: list[Event] = []
     async with open_host(DEMO) as host:
-        host.on_event = told.append
+        host.events.subscribe(told.append)
         async with client(host, "ann") as ann:
             session = await ann.new_session()
             with pytest.raises(InternalError):
@@ -79,13 +79,11 @@ async def test_of_a_session_that_is_nobodys_nobody_learns() -> None:
             session = await ann.new_session()
             await session.ask("hers")
         owners.forget("the agent", session.id)
-        host.adopts = False
         async with client(host, "bob") as bob:
             assert [each async for each in bob.list_sessions()] == []
             with pytest.raises(ResourceNotFound):
                 await bob.resume_session(session.id)
-        host.adopts = True
-        async with client(host, "bob") as bob:
+        async with client(host, "bob", has_one_principal=True) as bob:
             await bob.resume_session(session.id)
         assert owners.find("the agent", session.id) == "bob"
         async with client(host, "bob") as bob:
@@ -140,7 +138,7 @@ async def test_the_trace_of_a_request_is_seen() -> None:
 
     told: list[Event] = []
     async with open_raw_host() as (host, agent):
-        host.on_event = told.append
+        host.events.subscribe(told.append)
         end, serving = raw_client(host)
         end.send(
             id=1, method="initialize", params={**INITIALIZE_PARAMS, "_meta": {"traceparent": TRACE}}

@@ -55,10 +55,9 @@ async def test_a_shared_agent_that_ends_is_started_again_after_a_pause(
         pauses.append(seconds)
 
     monkeypatch.setattr("parley.gateway.agent_host.monotonic", lambda: 100.0)
-    monkeypatch.setattr("parley.gateway.agent_host.monotonic", lambda: 100.0)
     monkeypatch.setattr("parley.gateway.agent_host.sleep", sleep)
     async with open_host(DEMO, is_shared=True) as host:
-        host.on_event = events.append
+        host.events.subscribe(events.append)
         async with client(host) as one, client(host) as other:
             session = await one.new_session()
             with pytest.raises(InternalError, match="exited with code 3"):
@@ -228,7 +227,7 @@ async def test_clients_that_offer_different_things_do_not_share_an_agent() -> No
 async def test_a_shared_agent_that_nobody_uses_for_a_while_ends() -> None:
     events: asyncio.Queue[Event] = asyncio.Queue()
     async with open_host(DEMO, is_shared=True, limits=HostLimits(shared_idle=0.01)) as host:
-        host.on_event = events.put_nowait
+        host.events.subscribe(events.put_nowait)
         async with client(host) as one:
             session = await one.new_session()
             async with client(host) as other:

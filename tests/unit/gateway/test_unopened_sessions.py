@@ -103,8 +103,8 @@ async def test_a_hosted_agent_gives_nothing_away_unless_it_is_told_that_there_is
             assert answer["error"]["code"] == -32002, method
         end.send(method="session/cancel", params={"sessionId": "x"})
         assert await agent.is_silent()
-        assert not await host.knows_session("ann", "x")
-        assert await host.knows_session("", "x"), "nobody has to say who he is"
+        assert host.owner_of("x", "ann") is None
+        assert host.owner_of("x", "") == "", "without principals it is the local user's"
         await end.transport.aclose()
         await serving
 

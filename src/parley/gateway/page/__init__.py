@@ -33,7 +33,7 @@ from parley.transport.http._asgi_types import Receive, Scope, Send
 __all__ = ["PATH", "POLICY", "Page", "PageApp"]
 
 PATH = "/chat/"
-"""Where the page is; what else it needs is below."""
+"""The path of the page; its files are below it."""
 
 POLICY = "; ".join(
     (
@@ -49,7 +49,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""What a browser may do with the page."""
+"""The content security policy of the page."""
 
 _GUARDS: tuple[Header, ...] = (
     (b"content-security-policy", POLICY.encode()),
@@ -71,7 +71,7 @@ _ALLOW = ((b"allow", b"GET, HEAD"),)
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """What the page is told."""
+    """The settings of the page."""
 
     cwd: str
     """The directory in which new sessions begin, unless the user names another one."""
@@ -87,10 +87,10 @@ class PageApp:
     """Serves the page; an ASGI application for the paths that it `serves`."""
 
     def __init__(self, page: Page, *, agents: Iterable[str], access: Access | None = None) -> None:
-        """Read the files.
+        """Prepare to serve the page.
 
         Args:
-            page: What the page is told.
+            page: The settings of the page.
             agents: The names of the agents.
             access: Who gets in; the local user alone, if not given.
         """
@@ -104,7 +104,7 @@ class PageApp:
         return path in ("/", PATH, PATH.rstrip("/"), _ABOUT) or path in self._files
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         del receive
         headers = Headers(scope["headers"])
         try:
