@@ -135,7 +135,7 @@ class GatewayProcess:
 
 @contextmanager
 def run_gateway(
-    *words: str, env: dict[str, str] | None = None, ready: str = "Ctrl-C stops it"
+    *words: str, env: dict[str, str] | None = None, ready: str = "press Ctrl-C to stop"
 ) -> Generator[GatewayProcess]:
     """Serve on a free port while the block runs."""
     served = GatewayProcess(("--http", "127.0.0.1:0", *words), env or {})

@@ -209,7 +209,7 @@ def test_a_name_that_a_proxy_tells_counts_only_when_that_is_switched_on(places: 
         assert served.initialize(x_user="ann", **bearer(token_of(places)))[0] == 200
         served.until("principal=owner")
     with run_gateway("--trusted-header", "X-User") as served:
-        assert any("for those whom a proxy names in X-User" in each for each in served.lines)
+        assert any("for users that a proxy names in X-User" in each for each in served.lines)
         assert not any("parley run" in each for each in served.lines)  # it would not get in
         assert served.initialize()[0] == 401
         assert served.initialize(x_user="ann")[0] == 200

@@ -151,7 +151,7 @@ def test_the_page_is_there_when_it_is_asked_for(places: Path) -> None:
         assert "default-src 'none'" in headers["content-security-policy"]
         assert served.request("GET", "/chat/about.json")[0] == 401
         told = next(line for line in served.lines if "chat in a browser" in line)
-        assert f"{served.base}/chat/, which asks for the token in {token_file(places)}" in told
+        assert f"{served.base}/chat/; it asks for the token in {token_file(places)}" in told
 
 
 @pytest.mark.requirement("SAFE-IN-08")

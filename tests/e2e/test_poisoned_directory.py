@@ -141,7 +141,7 @@ async def test_an_agent_of_the_gateway_runs_none_of_it(project: Project, places:
     words = ("--http", "127.0.0.1:0", "parley demo")
     served = GatewayProcess(words, dict(environment()), cwd=project.folder)
     try:
-        served.until("Ctrl-C stops it")
+        served.until("press Ctrl-C to stop")
         listening = next(line for line in served.lines if "listening" in line)
         url = f"{listening.partition('url=')[2]}/acp"
         async with parley.connect(

@@ -21,12 +21,12 @@ way end; the second one ends everything at once.
 EXAMPLES = """\
 examples:
   parley serve                                    # the default agent
-  parley serve "opencode acp" claude              # two; /acp/opencode, /acp/claude
+  parley serve "opencode acp" claude              # two agents; /acp/opencode, /acp/claude
   parley serve --name fast="codex --acp" --shared
   parley serve claude --http 0.0.0.0:7400 --tls-cert cert.pem --tls-key key.pem \\
     --allow-host agents.example.com
   parley serve --config gateway.toml --log-format json
-  parley serve --new-token                        # then SIGHUP to the one that runs
+  parley serve --new-token                        # then send SIGHUP to the gateway
 
 exit codes:
   0  it was stopped                   2    the command line or a file is wrong
@@ -48,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=TARGET",
         action="append",
         default=[],
-        help="a further agent under a name of yours; may be given several times",
+        help="an agent under a name of your choice; may be repeated",
     )
     parser.add_argument(
-        "--http", metavar="HOST:PORT", help="where to listen; 127.0.0.1:7400 by default"
+        "--http", metavar="HOST:PORT", help="the address to listen on; 127.0.0.1:7400 by default"
     )
     parser.add_argument(
-        "--config", metavar="FILE", help="read this file, and not [serve] of the configuration"
+        "--config", metavar="FILE", help="read this file instead of [serve] in the configuration"
     )
     parser.add_argument(
         "--shared", action="store_true", help="one process for all connections of a principal"
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--page", action="store_true", help="serve a page to chat in a browser")
     _add_access_arguments(parser)
     group = parser.add_argument_group("while it runs")
-    group.add_argument("--log-format", choices=("text", "json"), help="what the log looks like")
-    group.add_argument("-q", "--quiet", action="store_true", help="log nothing but what is wrong")
+    group.add_argument("--log-format", choices=("text", "json"), help="the format of the log")
+    group.add_argument("-q", "--quiet", action="store_true", help="log only problems")
     group.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agents write to their stderr"
     )
@@ -71,22 +71,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drain",
         metavar="SECONDS",
         type=non_negative_float,
-        help="how long what is under way may take to end; 30 by default",
+        help="how long running turns may take to end at shutdown; 30 by default",
     )
 
 
 def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("who gets in")
     group.add_argument(
-        "--token-file", metavar="FILE", help="the token to ask for, instead of one that is made"
+        "--token-file", metavar="FILE", help="the file with the token, instead of a generated one"
     )
     group.add_argument(
-        "--new-token", action="store_true", help="only put a new token into the file, and end"
+        "--new-token", action="store_true", help="write a new token to the file, and exit"
     )
     group.add_argument(
-        "--no-token", action="store_true", help="let in whoever is on this machine; only there"
+        "--no-token", action="store_true", help="require no token; for this machine only"
     )
-    group.add_argument("--tls-cert", metavar="FILE", help="be https with this certificate, in PEM")
+    group.add_argument(
+        "--tls-cert", metavar="FILE", help="serve https with this certificate, in PEM"
+    )
     group.add_argument("--tls-key", metavar="FILE", help="its key")
     for flag, metavar, what in (
         ("--allow-host", "HOST", "a name under which it may be asked for"),
@@ -97,12 +99,12 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--trusted-header",
         metavar="HEADER",
-        help="believe what a proxy on this machine, or --proxy, says here about who it is",
+        help="the header in which a proxy on this machine, or at --proxy, names the user",
     )
     group.add_argument(
         "--allow-local-servers",
         action="store_true",
-        help="let clients name MCP servers that are commands or local addresses",
+        help="let clients name commands and local addresses as MCP servers",
     )
 
 

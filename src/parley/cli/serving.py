@@ -82,7 +82,7 @@ class Serve:
         new_token(file)
         _write(
             f"parley: a new token is in {sanitize_text(str(file))}; "
-            "SIGHUP, or a start, makes it count"
+            "send SIGHUP to the gateway, or restart it, to use it"
         )
         return Exit.DONE
 
@@ -104,7 +104,7 @@ class Serve:
         try:
             service.renew()
         except ConfigError as error:
-            logger.error("nothing is renewed: %s", error)
+            logger.error("the certificate and tokens were not renewed: %s", error)
 
     def _announce(self, service: Service) -> None:
         """Tell how to get in; the token itself is never told."""
@@ -121,7 +121,7 @@ class Serve:
             self._say_plain(f"  {example_command(url, file)}")
         if service.page_url:
             self._say(f"chat in a browser at {service.page_url}{_token_of_page(service)}")
-        self._say("Ctrl-C stops it")
+        self._say("press Ctrl-C to stop")
 
     def _signalled(self, is_second: bool) -> None:
         if is_second:
@@ -129,7 +129,8 @@ class Serve:
         else:
             seconds = self._settings.drain_after
             self._say(
-                f"stopping; what is under way has {seconds:g} seconds to end, Ctrl-C again ends it"
+                f"stopping; running turns have {seconds:g} seconds to end, press Ctrl-C again to "
+                "end them now"
             )
 
     def _say(self, text: str) -> None:
@@ -151,14 +152,14 @@ def _on_hangup(renew: Callable[[], None]) -> None:
 def _for_whom(settings: Settings) -> str:
     """Return who gets in, where there is no one token that can be named."""
     if settings.trusted_header is None:
-        return "for those who have a token"
-    return f"for those whom a proxy names in {settings.trusted_header}"
+        return "for clients that have a token"
+    return f"for users that a proxy names in {settings.trusted_header}"
 
 
 def _token_of_page(service: Service) -> str:
     if service.auth.token_file is None:
         return ""
-    return f", which asks for the token in {service.auth.token_file}"
+    return f"; it asks for the token in {service.auth.token_file}"
 
 
 def _write(line: str) -> None:

@@ -1,12 +1,13 @@
 """A hosted agent: starting its processes, sharing them between clients, and ending them.
 
-A command is started for each connection, or, where it is *shared*, once for the connections of a
-principal that initialize alike: same version, same capabilities. Then the first one's answer to
-initialize is everybody's, and the agent never asks a client for what it does not offer. An agent
-that ends takes its connections with it, and every request that is under way learns why. A shared
-one is started again for the next connection, after a pause that grows while it keeps failing; it is
-ended when nobody has used it for a while (`pool.py`).
-An `Agent` of this process serves every connection by itself.
+A command is started for each connection. A *shared* one is started once for all connections of a
+principal whose `initialize` is alike: same version, same capabilities. The first response is then
+used for all of them, so the agent never asks a client for what it does not offer. When a process
+ends, so do its connections, and every pending request fails with the reason. A shared process is
+started again for the next connection, after a pause that grows while it keeps failing. It is ended
+when it has been unused for a while (`shared_idle`), and each principal may have only some of them
+(`shared_per_principal`): then an unused one makes room, or the new connection is rejected. An
+`Agent` of this process serves every connection itself.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ class AgentHost:
             ConnectFailed: It cannot be started.
         """
         if self.is_draining:
-            raise Overloaded(f"{self.name} is being shut down; try again later")
+            raise Overloaded(f"{self.name} is being shut down process; try again later")
         if not self.is_shared:
             return await self._start()
         async with self._shared.acquire(connection.principal, initialize.params) as shared:
@@ -368,7 +369,7 @@ def _refusal(frame: bytes) -> RequestError:
     """Return why the agent was not initialized, as it has said or how it has ended."""
     answer = decode_frame(frame)
     if not isinstance(answer, Failure):
-        return InternalError("The agent refused to be initialized")
+        return InternalError("The agent rejected initialize")
     return to_exception(answer.error)
 
 
@@ -484,8 +485,8 @@ class ProcessPool:
         unused = [each for each in theirs if not each.is_in_use]
         if not unused:
             raise Overloaded(
-                f"{most} kinds of clients use this agent already, and each needs a process of its "
-                "own; try again later"
+                f"{most} kinds of clients use this agent already, and each needs its "
+                "own process; try again later"
             )
         self._forget(min(unused, key=lambda each: (each.process is not None, each.started_at)))
 

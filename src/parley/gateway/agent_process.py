@@ -1,8 +1,8 @@
 """A running agent and the clients it serves: one, or those that share it.
 
-What the agent says in a session goes to the client that opened it; what it says without a session
-goes to everybody. Updates that come before the answer that names their session go to the client
-that waits for such an answer, if there is only one; otherwise they wait for that answer.
+Messages in a session go to the client that opened it; messages without a session go to all clients.
+Updates may arrive before the response that names their session. They go to the client that waits
+for such a response, if there is only one; otherwise they wait for the response.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class AgentProcess:
         if connection is not None:
             return connection.port
         if isinstance(message, PendingRequest):
-            return DirectResponse(InvalidRequest("There is nobody who could be asked this"))
+            return DirectResponse(InvalidRequest("No client can be asked this"))
         if not message.session_id:
             for each in self.connections:
                 each.port.send(message.frame, "")
@@ -100,8 +100,7 @@ class AgentProcess:
         if isinstance(message, PendingRequest):
             return DirectResponse(
                 InternalError(
-                    "The client that opened the session has left, and its files and terminals "
-                    "with it",
+                    "The client that opened the session has left, with its files and terminals",
                     {"gone": "the client", "sessionId": session.id},
                 )
             )
@@ -160,7 +159,7 @@ class AgentProcess:
             return
         if session_id in self._truncated or self._early_bytes + len(frame) > _EARLY_BYTES:
             if session_id not in self._truncated:
-                logger.warning("%s says too much before a session is known", self.host.name)
+                logger.warning("%s sends too much before its session is known", self.host.name)
             self._truncated.add(session_id)
             return
         self._early_bytes += len(frame)

@@ -59,7 +59,7 @@ def open_auth(settings: Settings) -> AuthSetup:
         file = token_path()
         digests[_digest(load_or_create_token(file))] = OWNER
     if settings.proxies and settings.trusted_header is None:
-        raise ConfigError("a proxy is believed in a header alone: give --trusted-header too")
+        raise ConfigError("--proxy requires --trusted-header")
     try:
         access = Access(
             digests=digests,

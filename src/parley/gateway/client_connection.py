@@ -1,8 +1,8 @@
 """A client connection to a hosted agent; decides where each of its messages goes.
 
-Most go to its agent. What belongs to a session of another connection that it is attached to goes to
-its mirror. Until the agent runs, which it does not before initialize, what comes is held and
-reading stops.
+Most go to its agent process. Messages for an attached session of another connection go to its
+`SharedSessionAgent`. The process is started by `initialize`; until it runs, messages are held and
+reading is paused.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class ClientConnection:
         except Exception:  # a defect of ours: nobody awaits this task, and the client waits
             logger.exception("%s could not be reached", self.host.name)
             initialize.refuse(InternalError())
-            self.close("a failure of ours")
+            self.close("internal error")
             return
         if self.port.lost is not None:
             self.host.release(process)
@@ -328,17 +328,17 @@ class ClientConnection:
             self._session_agent is not None and session_id in self._session_agent.subscriptions
         )
         if is_open and not is_joined and message.method not in _OUTSIDER_METHODS:
-            text = "The session is open on another connection; load or resume it to take part"
+            text = "The session is open on another connection; load or resume it to join"
             return InvalidRequest(text, {"sessionId": session_id})
         return None
 
     def _route_request(self, process: AgentProcess, call: PendingRequest) -> Route:
         if self.host.is_draining and call.method in _REJECTED_WHILE_DRAINING:
             return DirectResponse(
-                Overloaded(f"{self.host.name} is being shut down; try again later")
+                Overloaded(f"{self.host.name} is being shut down process; try again later")
             )
         if call.method in REOPENS and not process.reopens:
-            text = "The session is not open, and the agent does not open sessions again"
+            text = "The session is not open, and the agent cannot reopen sessions"
             return DirectResponse(ResourceNotFound(text, {"sessionId": call.session_id}))
         if call.method in REOPENS and call.session_id and self.host.has_attaching:
             again = partial(self._reroute, call)

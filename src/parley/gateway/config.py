@@ -1,8 +1,8 @@
 """The settings of a gateway: a TOML file, or `[serve]` in the user's configuration.
 
-Both have the same keys. What is not known is an error that names the file and the line. Paths are
-counted from the directory of the file. Nothing secret is written here: a token is in a file of its
-own, or only its SHA-256 is told.
+Both have the same keys. An unknown key is an error with the file and the line. Paths are relative
+to the directory of the file. The file contains no secrets: a token is in a file of its own, or only
+its SHA-256 is given.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def parse(text: str, path: Path, table: str = "") -> Settings:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
     found: Any = data.get(table, {}) if table else data
     if not hasattr(found, "keys"):
         raise ConfigError(f"{path}: {table}: expected a table")
@@ -181,11 +181,11 @@ def parse(text: str, path: Path, table: str = "") -> Settings:
 def _settings(data: Mapping[str, Any], base: Path) -> Settings:
     top = checked(data, _Top, "")
     if top.drain_after < 0:
-        raise Wrong("drain_after: expected a number of seconds, not below 0")
+        raise Wrong("drain_after: expected a number of seconds, 0 or more")
     if not top.token and (top.token_file or top.principals):
-        raise Wrong("token: false does not go with token_file or principals; leave one out")
+        raise Wrong("token: false cannot be combined with token_file or principals")
     if top.token_file and top.principals:
-        raise Wrong("token_file is for one principal alone; give each of them a token of their own")
+        raise Wrong("token_file is for a single principal; give each principal its own token")
     return Settings(
         http=top.http,
         agents=[_agent(name, table, base) for name, table in top.agents.items()],
@@ -211,9 +211,9 @@ def _agent(name: str, table: Any, base: Path) -> AgentSettings:
     place = f"agents.{name}"
     raw = _entry(name, table, place, _Agent)
     if raw.target is not None and raw.command is not None:
-        raise Wrong(f"{place}: it has either target or command, and not both")
+        raise Wrong(f"{place}: give either target or command, not both")
     if raw.command == [] or raw.target == "":
-        raise Wrong(f"{place}: there is no command to start")
+        raise Wrong(f"{place}: the command is empty")
     if raw.protocol not in (None, *SUPPORTED):
         raise Wrong(f"{place}.protocol: expected {' or '.join(map(str, SUPPORTED))}")
     return AgentSettings(
@@ -232,7 +232,7 @@ def _principal(name: str, table: Any, base: Path) -> PrincipalSettings:
     place = f"principals.{name}"
     raw = _entry(name, table, place, _Principal)
     if (raw.token_file is None) is (raw.token_sha256 is None):
-        raise Wrong(f"{place}: it needs either token_file or token_sha256, and not both")
+        raise Wrong(f"{place}: give either token_file or token_sha256")
     if raw.token_sha256 is None:
         assert raw.token_file is not None
         return PrincipalSettings(name=name, token_file=base / Path(raw.token_file).expanduser())
@@ -250,7 +250,9 @@ def _tls(table: Mapping[str, Any], base: Path) -> tuple[Path, Path] | None:
 
 def _entry(name: str, table: Any, place: str, kind: Any) -> Any:
     if not NAME.fullmatch(name):
-        raise Wrong(f"{place}: a name is letters, digits, - and _, and begins with no mark")
+        raise Wrong(
+            f"{place}: a name has letters, digits, - and _, and begins with a letter or digit"
+        )
     if not hasattr(table, "keys"):
         raise Wrong(f"{place}: expected a table, as in [{place}]")
     return checked(table, kind, place)

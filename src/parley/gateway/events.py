@@ -1,6 +1,6 @@
 """The events of a gateway, for metrics, logs and other observers.
 
-An event names who and what, never what was said: no prompt, no params, no result, no token.
+Events contain names and ids, but no content: no prompt, no params, no result, no token.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The limit of the histories of all sessions together.
 
-Each session keeps what was said in it for those who attach later, up to `HostLimits.history_bytes`.
-Thousands of sessions may be open, so all of them together are bounded as well: when there is too
-much (`HostLimits.total_history_bytes`), the sessions that were used least recently forget their
-history first.
+Each session keeps its history for clients that attach later, up to `HostLimits.history_bytes`.
+Thousands of sessions may be open, so all histories together are limited too: beyond
+`HostLimits.total_history_bytes`, the least recently used sessions drop theirs first.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class HistoryOwner(Protocol):
 
 
 class HistoryBudget:
-    """The sizes of all histories, ordered by use."""
+    """The sizes of all histories, ordered by last use."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

@@ -46,7 +46,7 @@ def offer_versions(initialize: PendingRequest, versions: Sequence[int]) -> Inval
         return None
     if chosen > asked:
         return InvalidParams(
-            f"This agent is served in version {_shown(versions)} of the protocol alone",
+            f"This agent is served in version {_shown(versions)} of the protocol only",
             {"protocolVersion": asked},
         )
     body = replace_member(bytes(initialize.params), "protocolVersion", b"%d" % chosen)
@@ -66,8 +66,8 @@ def check_response(name: str, result: bytes, versions: Sequence[int]) -> Interna
     if answered in versions:
         return None
     return InternalError(
-        f"{name} answers in version {answered} of the protocol, and is configured to be spoken to "
-        f"in version {_shown(versions)} alone"
+        f"{name} responded in version {answered} of the protocol, but is configured for "
+        f"version {_shown(versions)} only"
     )
 
 

@@ -95,7 +95,7 @@ def read_limits(table: Mapping[str, Any], place: str) -> GatewayLimits:
     }
     for name, value in given.items():
         if value <= 0:
-            raise Wrong(f"{place}.{name}: expected a number above 0")
+            raise Wrong(f"{place}.{name}: must be a positive number")
 
     def of(names: Mapping[str, str]) -> dict[str, Any]:
         return {own: given[shown] for own, shown in names.items() if shown in given}

@@ -1,9 +1,9 @@
 """The open sessions, and the history of each for clients that attach to it.
 
-Nothing is decoded while nobody is attached: frames are kept as they are, and folded when somebody
-comes, or when there are many. What a session may hold is bounded (`HostLimits.history_bytes`), and
-so is what all of them hold (`histories.py`). Beyond that the beginning of a session is forgotten,
-and clients that attach later get a notice.
+Without subscribers nothing is decoded: frames are kept, and processed when a client attaches, or
+when there are many. The history of a session is limited (`HostLimits.history_bytes`), and so are
+all histories together (`history_budget.py`). Beyond that the beginning of a session is dropped, and
+clients that attach later get a notice.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ class LiveSession:
         if before in self.attached:  # and nobody takes the session for left in between
             self.attached.remove(before)
         if len(self.attached) >= self._limits.attached:
-            raise Overloaded(f"{self._limits.attached} further clients are on the session already")
+            raise Overloaded(
+                f"{self._limits.attached} further clients are attached to the session already"
+            )
         self._fold()
         self._histories.update(self)
         self.attached.append(attached)
@@ -186,7 +188,7 @@ class LiveSession:
         if self._is_idle and not self._waiting:
             return None
         if len(self._waiting) >= self._limits.waiting_prompts:
-            raise Overloaded(f"{len(self._waiting)} prompts wait for their turn already")
+            raise Overloaded(f"{len(self._waiting)} prompts are queued already")
         waiting = QueuedPrompt()
         self._waiting.append(waiting)
         return waiting

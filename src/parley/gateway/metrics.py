@@ -1,7 +1,7 @@
 """Metrics for Prometheus, in its text format.
 
 Format: https://prometheus.io/docs/instrumenting/exposition_formats/. Labels are names of hosted
-agents, methods of the protocol, and words of ours: nobody who connects makes up a new one.
+agents, methods of the protocol, and a fixed set of words, so clients cannot create new ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names for agents, from their configuration, program or address.
 
-A command often begins with what runs the program (`python agent.py`, `npx @scope/thing@1.2 acp`,
-`uv run agent.py`); then the agent is called as what is run.
+A command often begins with a runner (`python agent.py`, `npx @scope/thing@1.2 acp`, `uv run
+agent.py`); then the agent is named after the program that it runs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The application for operators: health, readiness and metrics, and counting of refusals.
 
-| path | answer |
+| path | response |
 |---|---|
-| `/healthz` | 200 while the process answers at all |
-| `/readyz` | 200, or 503 while it is being shut down or an agent cannot be started |
-| `/metrics` | the figures for Prometheus, to those with a token, or also to this machine |
+| `/healthz` | 200 while the process responds at all |
+| `/readyz` | 200, or 503 during shutdown and when an agent cannot be started |
+| `/metrics` | the metrics for Prometheus, for clients with a token, or also for this machine |
 
-The first two say nothing that is not for everybody, and need no token. Host and Origin are checked
-everywhere. All other requests go on; how they are refused is seen here and counted.
+The first two reveal nothing private and need no token. Host and Origin are always checked. All
+other requests are passed on; refusals are counted here.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class OperatorApp:
         if path == "/readyz":
             return self._ready()
         if self._metrics is None:
-            raise HttpError(404, "not_found", "There are no metrics here; they are switched off")
+            raise HttpError(404, "not_found", "Metrics are turned off")
         if not (self._is_open_here and _is_here(scope, headers)):
             self._access.principal(scope, headers)
         return 200, self._metrics.text().encode(), CONTENT_TYPE.encode()

@@ -1,8 +1,8 @@
 """The owners of sessions, recorded when a session is first opened and kept across restarts.
 
-Agents keep their sessions in places of their own and know nothing of principals. So what was opened
-through the gateway is written down here: the agent, the session, the principal. What was never
-opened through it is nobody's, or, where there is only one principal, that one's.
+Agents store their sessions themselves and know nothing of principals. So the gateway records the
+agent, the session and the principal of each session that is opened through it. A session that was
+never opened through it belongs to nobody, or to the principal if there is only one.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SqliteOwners:
     """A store in a file, which several gateways may share.
 
     What is written is safe from the end of this process, whatever ends it. A write that fails is
-    told in the log; that session is its owner's until the process ends, and nobody's afterwards.
+    logged; that session keeps its owner until the process ends, and has none afterwards.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -90,7 +90,7 @@ class SqliteOwners:
             self._connection = _opened(self.path)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(
-                f"{self.path} cannot be used: {error}; move it away, and a new one is made"
+                f"{self.path} cannot be used: {error}; move it away, and a new file is created"
             ) from error
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class SqliteOwners:
             with closing(self._connection.execute(query, (agent, session_id))) as rows:
                 row: tuple[str] | None = rows.fetchone()
         except (sqlite3.Error, UnicodeEncodeError):
-            logger.exception("who owns a session cannot be looked up")
+            logger.exception("the owner of a session cannot be looked up")
             return _UNREADABLE
         if row is not None:
             self._near.claim(agent, session_id, row[0])
@@ -129,7 +129,7 @@ class SqliteOwners:
         try:
             self._connection.execute(statement, values)
         except (sqlite3.Error, UnicodeEncodeError):
-            logger.exception("who owns a session cannot be written down")
+            logger.exception("the owner of a session cannot be stored")
 
 
 _UNREADABLE = ""

@@ -225,7 +225,7 @@ def _gateway(
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(
-                f"two agents would be called {name}; give one another name with --name NAME=TARGET"
+                f"two agents would be named {name}; choose a name with --name NAME=TARGET"
             )
     hosts = [
         _agent_host(name, each, agent, settings, owners, on_stderr)

@@ -1,10 +1,10 @@
 """A question to the user of a shared session: the first answer counts.
 
-The owner gets the agent's own frame. Each controller is asked through its mirror, and the answer of
-one of them is translated back. Who is too late gets `$/cancel_request`. A client that refuses to
-ask has not answered, and neither has one that says `cancelled` although nobody has cancelled: the
-question ends so when nobody is left. Without anybody to ask it waits, until somebody attaches or
-the session ends.
+The owner gets the agent's own frame. Each controller is asked through its `SharedSessionAgent`, and
+its answer is translated back. When the question is settled, the other clients get
+`$/cancel_request`. A client that rejects the question has not answered it, and neither has one that
+responds `cancelled` although nobody has cancelled: the question ends that way only when no other
+client is left. Without any client to ask, it waits until one attaches or the session ends.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The agent that an attached client sees: an open session of another client.
 
-A mirror belongs to one client connection and speaks the version that this client has agreed on, so
-a client of version 1 can follow a session of version 2 and the other way round. Opening the session
-tells its history and then what follows, without a gap: from the moment at which the history is
-taken, what happens is queued behind it. What a controller says goes to the agent through the
-session; an observer is told and asked nothing.
+A `SharedSessionAgent` belongs to one client connection and speaks the version of that client, so a
+version 1 client can follow a version 2 session and vice versa. Opening the session replays its
+history and continues with the updates, without a gap: from the moment at which the history is read,
+later updates are queued after it (`Subscriber`). A controller's messages go to the agent through
+the session. An observer only receives updates.
 
-A prompt is forwarded at once, unless the client or the agent speaks version 1, where a turn is all
-there can be at a time: then it waits until the one that runs has ended.
+A prompt is forwarded at once, unless the client or the agent speaks version 1, which has one turn
+at a time: then it waits until the running turn has ended.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from parley.peer import Peer, RequestContext, RequestHandler
 from parley.peer._initialize import version_of
 from parley.proxy import PendingRequest, Port, RawMessage
 from parley.proxy._switch.disconnect import disconnect_error
-from parley.rpc._codec import DECODE_ERRORS, encode_notification, to_exception
 from parley.rpc._codec import decode as decode_frame
+from parley.rpc._codec import encode_notification, to_exception
 from parley.rpc._message import Failure, Success
 from parley.schema import v2
 from parley.schema._codec import decode, encode
@@ -188,7 +188,12 @@ class SharedSessionAgent:
             available_commands=follower.transcript.commands,
         )
         if session.is_truncated and params.replay_from is not None:
-            history.insert(0, v2.Notice(severity="info", title="The beginning is not kept here"))
+            history.insert(
+                0,
+                v2.Notice(
+                    severity="info", title="The beginning of the conversation is not available"
+                ),
+            )
         try:
             for update in history:
                 await self.surface.update(session.id, update)
@@ -208,7 +213,9 @@ class SharedSessionAgent:
     def _controlled(self, session_id: str) -> Subscriber:
         subscriber = self.subscriptions.get(session_id)
         if subscriber is None:
-            raise ResourceNotFound("There is no such session open here", {"sessionId": session_id})
+            raise ResourceNotFound(
+                "The session is not open on this connection", {"sessionId": session_id}
+            )
         if not subscriber.is_controller:
             raise InvalidRequest("An observer may not do this; resume the session as a controller")
         return subscriber
@@ -323,7 +330,7 @@ class Subscriber:
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
         for waiting in self._waiting:
-            waiting.fail(InvalidRequest("The session is over, or was left"))
+            waiting.fail(InvalidRequest("The session has ended, or the client has left it"))
 
     def send_updates(self, updates: list[v2.SessionUpdate], size: int) -> None:
         """Queue updates; a client that falls too far behind is disconnected."""
@@ -437,7 +444,7 @@ class Subscriber:
             self._is_beginning = False
         message_id = session.follower.message_of(call.destination_id)
         if message_id is None:
-            raise InvalidRequest("The session is over")
+            raise InvalidRequest("The session has ended")
         if session.owner is not None:
             for frame in session.follower.prompt_echo(params):
                 session.owner.port.send(frame, session.id)

@@ -1,8 +1,8 @@
-"""A span of OpenTelemetry for each request that a client makes; needs the extra `telemetry`.
+"""An OpenTelemetry span for each request of a client; needs the extra `telemetry`.
 
-The frames themselves are passed on as they are, with the trace context that they carry, so the
-agent's spans have the same parent as ours. Which exporter is used is set up outside, as with
-`opentelemetry-instrument parley serve …`.
+Frames are passed on unchanged, with their trace context, so the agent's spans have the same parent
+as ours. The exporter is configured outside, for example with `opentelemetry-instrument parley serve
+…`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def test_what_cannot_be_is_told_in_a_sentence(parley: CommandLine, tmp_path: Pat
     assert parley("serve", "--http", "nowhere").returncode == 2
     assert parley("serve", "--name", "a b=c").returncode == 2
     twice = parley("serve", "--name", "demo=x", "--name", "demo=y")
-    assert "two agents would be called demo" in twice.stderr
+    assert "two agents would be named demo" in twice.stderr
     for words in (
         ("--allow-host", "http://x/"), ("--allow-origin", "chat.example"), ("--proxy", "192.0.2.1"),
         ("--trusted-header", "X User"), ("--trusted-header", "X-User", "--proxy", "10.0.0.0/8"),

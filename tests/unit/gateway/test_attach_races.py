@@ -152,7 +152,7 @@ async def test_a_replay_that_is_too_long_to_be_kept_is_told_once_and_said_to_be_
             agent.update("s", OLD)
         agent.answer(asked, {})
         assert len(await _taken(one, "load")) == 10, "its own client gets everything"
-        assert sum("says too much" in each.message for each in caplog.records) == 1
+        assert sum("sends too much" in each.message for each in caplog.records) == 1
         session = host.sessions.get("s")
         assert session is not None
         assert session.is_truncated

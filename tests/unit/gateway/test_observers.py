@@ -136,5 +136,5 @@ async def test_who_has_not_joined_a_session_may_not_act_in_it(method: str) -> No
         agent.answer(await agent.take("session/new"), {"sessionId": "s"})
         await owner.take()
         answer = await other.ask(2, method, {"sessionId": "s"})
-        assert "load or resume it to take part" in answer["error"]["message"]
+        assert "load or resume it to join" in answer["error"]["message"]
         assert await agent.is_silent()

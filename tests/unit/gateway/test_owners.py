@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_used_is_told_and_one_that_breaks_belongs_to_nobod
     assert "cannot be looked up" in caplog.text
     assert owners.find("agent", "s") not in (None, "ann")
     owners.forget("agent", "s")
-    assert "cannot be written down" in caplog.text
+    assert "cannot be stored" in caplog.text
     owners.close()
 
 

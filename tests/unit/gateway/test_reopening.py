@@ -60,7 +60,7 @@ async def test_a_session_that_is_not_open_any_more_is_not_found() -> None:
     ):
         session = await one.new_session()
         await session.close()
-        with pytest.raises(ResourceNotFound, match="does not open sessions again"):
+        with pytest.raises(ResourceNotFound, match="cannot reopen sessions"):
             await attach(two, session)
 
 

@@ -111,7 +111,7 @@ async def test_what_cannot_be_served_is_an_error(tmp_path: Path) -> None:
     for settings, told in (
         (Settings(http="0.0.0.0:0", has_token=False), "set a token first"),
         (Settings(http="7400"), "not an address"),
-        (Settings(http=HERE, agents=[*ONE, *ONE]), "two agents would be called demo"),
+        (Settings(http=HERE, agents=[*ONE, *ONE]), "two agents would be named demo"),
         (
             Settings(
                 http=HERE,

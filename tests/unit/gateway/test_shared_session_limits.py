@@ -65,7 +65,7 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
         assert kept == host.histories.total_bytes <= 250_000
         await attach(two, second)
         assert isinstance(seen[0], v2.Notice)
-        assert seen[0].title == "The beginning is not kept here"
+        assert seen[0].title == "The beginning of the conversation is not available"
         assert texts(await attach(two, first))[-1] == "echo: used again"
         assert await second.ask("more") == "echo: more"
         for session in (first, second, third):
@@ -143,7 +143,7 @@ async def test_prompts_that_wait_are_bounded_and_end_when_they_are_cancelled() -
         await followed.cancel()
         assert (await first).stop_reason == "cancelled"
         assert (await waiting).stop_reason == "cancelled"
-        with pytest.raises(RequestError, match="1 prompts wait"):
+        with pytest.raises(RequestError, match="1 prompts are queued"):
             await refused
         assert await followed.ask("fourth") == "echo: fourth"
         assert "second" not in texts(session)

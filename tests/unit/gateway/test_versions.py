@@ -39,7 +39,7 @@ async def test_a_newer_client_speaks_the_version_that_is_configured(is_shared: b
 
 async def test_an_older_client_is_told_and_nothing_is_started() -> None:
     async with open_host(DEMO, versions=(2,)) as host:
-        with pytest.raises(InvalidParams, match="served in version 2 of the protocol alone"):
+        with pytest.raises(InvalidParams, match="served in version 2 of the protocol only"):
             async with client(host, versions=(1,)):
                 pass
         assert host.process_count == 0

@@ -1,13 +1,13 @@
-"""The page with which a person talks to a hosted agent from a browser; it is off by default.
+"""The page with which a user talks to a hosted agent from a browser; it is off by default.
 
-The files beside this one are served as they are: no build step, no framework, nothing from
-elsewhere. The policy that goes with them lets the browser load and reach this server alone, and
-makes it refuse to turn text into script or markup (Trusted Types), so that what an agent says can
-do nothing on the page. Anybody who reaches the server may have the files, which know nothing; who
-wants to talk to an agent, or to learn which there are, needs to be let in as everybody else.
+The files next to this one are served unchanged: no build step, no framework, nothing from other
+servers. Their content security policy lets the browser load from and connect to this server only,
+and makes it refuse to turn text into script or markup (Trusted Types), so that text of an agent
+cannot act on the page. The files are public and contain no secrets. Talking to an agent, and
+listing the agents, requires the same access as for every client.
 
-The token is typed once. It stays in the tab and goes into the header of each request. It is never
-taken from the address, which browsers remember.
+The user types the token once. It stays in the tab and is sent in the header of each request. It is
+never taken from the address, which browsers remember.
 """
 
 from __future__ import annotations
