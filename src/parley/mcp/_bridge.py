@@ -1,9 +1,9 @@
-"""MCP servers over ACP for agents that do not know them: declared as something that they do know.
+"""MCP servers over ACP for agents that do not support them, declared as a kind that they do.
 
-An agent that reaches servers over HTTP is told of one on loopback, any other one of a small program
-to start; what it says there goes to the provider as `mcp/*`, as if the agent had said it. The
+An agent that reaches servers over HTTP gets one on loopback, any other agent a small program to
+start. What it sends there goes to the provider as `mcp/*`, as if the agent had sent that. The
 provider is a `Provider` of this process (in a client), or the next hop (in a conductor). An agent
-that knows MCP over ACP is left alone; for one that knows no MCP at all nothing can be done.
+that supports MCP over ACP needs no bridge, and one without MCP cannot be bridged.
 
 Where the agent is on another machine than the bridge, it cannot reach either of them.
 """
@@ -29,7 +29,7 @@ from ._channels import McpChannels, Upstream
 from ._endpoint import Endpoint, Listener
 
 Reach: TypeAlias = Literal["acp", "http", "stdio"] | None
-"""How an agent is told of servers over ACP; None if it cannot be."""
+"""How servers over ACP are declared to an agent; None if they cannot be."""
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _items = msgspec.json.Decoder(list[Raw]).decode
@@ -43,7 +43,7 @@ class SessionSetup(Struct, eq=False):
 
 
 def reach_in(features: AgentFeatures) -> Reach:
-    """Return how an agent with these features is told of servers over ACP."""
+    """Return how servers over ACP are declared to an agent with these features."""
     if features.mcp_acp:
         return "acp"
     if features.mcp_http and _has_http():
@@ -78,7 +78,7 @@ class Bridge:
         self.channels = McpChannels(upstream)
         """What takes the messages that the provider sends."""
         self.reach: Reach = reach
-        """How the agent is told of servers."""
+        """How servers are declared to the agent."""
         self._version = version
         self._endpoints: dict[str, Endpoint] = {}
         self._listener: Listener | None = None
@@ -91,10 +91,10 @@ class Bridge:
         return cls(upstream, reach=reach_in(features), version=version)
 
     async def adapt(self, params: bytes) -> SessionSetup:
-        """Have the agent understand the params of a request that opens a session.
+        """Return the params of a request that opens a session, as the agent understands them.
 
         Servers over ACP are replaced; everything else, and their names, `_meta` and whatever else
-        they have, stays as it came. Tell `opened` or `failed` what has become of the request.
+        they have, stays as it came. Call `opened` or `failed` with the outcome of the request.
 
         Raises:
             InvalidParams: There is such a server, and the agent reaches none.
@@ -120,7 +120,7 @@ class Bridge:
         return setup
 
     async def declare(self, server: v2.McpServerAcp) -> v2.McpServer:
-        """Return how the agent is told of one server; it stays until it is withdrawn.
+        """Return the declaration of one server for the agent; it stays until it is withdrawn.
 
         Raises:
             InvalidParams: The agent reaches none.
@@ -135,7 +135,7 @@ class Bridge:
         return found
 
     async def opened(self, setup: SessionSetup, session_id: str) -> None:
-        """Take note that the agent has opened a session; it has these servers and no others."""
+        """Note that the agent has opened a session with these servers and no others."""
         for endpoint in list(self._endpoints.values()):
             endpoint.users.discard(session_id)
             if setup in endpoint.users:
@@ -143,11 +143,11 @@ class Bridge:
         await self.failed(setup)
 
     async def failed(self, setup: SessionSetup) -> None:
-        """Take note that the agent has opened no session."""
+        """Note that the agent has not opened the session."""
         await self._forget(setup)
 
     async def close_session(self, session_id: str) -> None:
-        """Take note that a session has been closed: what only it had is gone."""
+        """Note that a session has been closed, and end the servers that only it had."""
         await self._forget(session_id)
 
     async def withdraw(self, server_id: str) -> None:

@@ -208,7 +208,7 @@ class McpChannel:
     # From the MCP client
 
     def receive(self, message: Mapping[str, Any]) -> None:
-        """Take a message of the MCP client; what is none is ignored."""
+        """Take a message of the MCP client; anything else is ignored."""
         id, method = message.get("id"), message.get("method")
         if self._is_closed:
             return
@@ -274,7 +274,7 @@ class McpChannel:
         return self._handshake.without_envelope(result)
 
     async def _connect(self) -> bool:
-        """Have a connection; tell whether the provider knows such."""
+        """Open a connection; return whether the provider supports that."""
         if self.connection_id is not None:
             return True
         try:

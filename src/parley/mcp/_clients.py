@@ -46,18 +46,18 @@ class ServerTool(Struct, frozen=True):
     """A tool, and the server that has it."""
 
     server: str
-    """What the server is called."""
+    """The name of the server."""
     tool: Tool
     """The tool as the `mcp` package has it, with its schemas."""
 
     @property
     def name(self) -> str:
-        """What the tool is called."""
+        """The name of the tool."""
         return self.tool.name
 
     @property
     def description(self) -> str:
-        """What the tool says of itself."""
+        """The description of the tool."""
         return self.tool.description or ""
 
     @property
@@ -86,7 +86,7 @@ class McpClients:
             info: What to call ourselves.
         """
         self.open_seconds = 30.0
-        """How long a server may take to be ready, and to list its tools."""
+        """How many seconds a server may take to be ready, and to list its tools."""
         self.failures: dict[str, McpCallFailed] = {}
         """The servers whose tools could not be listed the last time, and why."""
         self._servers: dict[str, _Server] = {}
@@ -102,7 +102,7 @@ class McpClients:
 
     @property
     def servers(self) -> list[str]:
-        """What the servers are called; of two with the same name the second has a number."""
+        """The names of the servers; the second of two with the same name gets a number."""
         return list(self._servers)
 
     async def list_tools(self) -> list[ServerTool]:
@@ -309,7 +309,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 def _describe_failure(error: BaseException, seconds: float) -> str:
-    """Say why a server could not be opened."""
+    """Return why a server could not be opened."""
     while isinstance(error, BaseExceptionGroup):  # the tasks below a client wrap what they raise
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     if isinstance(error, TimeoutError):

@@ -1,4 +1,4 @@
-"""For which server the code that runs now works: a tool must not wait for what waits for it."""
+"""The MCP request that the running code serves: a tool must not wait for what waits for it."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class ServerRequest:
 
 
 current_request: ContextVar[ServerRequest | None] = ContextVar("work", default=None)
-"""What the running code belongs to; None if that is no request to a server."""
+"""The request that the running code serves; None if it serves none."""

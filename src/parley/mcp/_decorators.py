@@ -1,4 +1,4 @@
-"""How a function says that it is a resource or a prompt of MCP, and no tool."""
+"""Decorators for functions that are resources or prompts of MCP instead of tools."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _ATTRIBUTE = "__parley_mcp__"
 
 
 def resource(uri: str, *, mime_type: str | None = None) -> Callable[[F], F]:
-    """Have a function be read as a resource, where it is given among the tools.
+    """Make a function that is passed as a tool a resource instead.
 
     Args:
         uri: Its address, as `notes://today`. In braces are the function's parameters, as in
             `notes://{day}`.
-        mime_type: What it returns; text unless told otherwise.
+        mime_type: The type of its content; text by default.
     """
 
     def decorate(function: F) -> F:
@@ -29,12 +29,12 @@ def resource(uri: str, *, mime_type: str | None = None) -> Callable[[F], F]:
 
 
 def prompt(function: F) -> F:
-    """Have a function be a prompt that a user can choose, where it is given among the tools."""
+    """Make a function that is passed as a tool a prompt, which a user can choose, instead."""
     setattr(function, _ATTRIBUTE, (PROMPT, "", None))
     return function
 
 
 def decoration_of(function: object) -> tuple[str, str, str | None] | None:
-    """Return what a function says that it is, with address and type; None for a tool."""
+    """Return the kind, address and type of a decorated function; None for a tool."""
     decoration: tuple[str, str, str | None] | None = getattr(function, _ATTRIBUTE, None)
     return decoration

@@ -1,4 +1,4 @@
-"""What an MCP server answers instead of a result."""
+"""The error that an MCP server responds with."""
 
 from __future__ import annotations
 

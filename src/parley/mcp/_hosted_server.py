@@ -122,7 +122,7 @@ async def _ask_client(
 
 
 def _failure(error: Exception) -> McpFailure:
-    """Return what the other side learns of an exception of a handler."""
+    """Return the error that the other side gets for an exception of a handler."""
     error_data: ErrorData = modern_error_data(error)
     return McpFailure(error_data.model_dump(mode="json", exclude_none=True))
 
@@ -136,11 +136,11 @@ class HostedServer:
             raise TypeError(f"{type(server).__name__} is not an MCP server of the mcp package")
         self.server = found
         self.name = name or found.name
-        """What the agent is told that it is called."""
+        """The name that the agent sees."""
         self.session = session
         """The session that it was added for; None if that is not known."""
         self.running: dict[object, asyncio.Task[Any]] = {}
-        """What it works on, by what names a request here."""
+        """The running requests, by key."""
         self._background: set[asyncio.Task[Any]] = set()
         self._lifespan_task: asyncio.Task[None] | None = None
         self._state: asyncio.Future[Any] | None = None
@@ -174,7 +174,7 @@ class HostedServer:
                 self._state = None
 
     async def ask(self, method: str, params: Json, id: str | int, notify: Notify) -> dict[str, Any]:
-        """Have a request answered that says everything by itself.
+        """Answer a request that has everything in it.
 
         Raises:
             McpFailure: The server refused it.
@@ -208,9 +208,9 @@ class HostedServer:
     async def run(
         self, key: object, coroutine: Coroutine[Any, Any, dict[str, Any]]
     ) -> dict[str, Any]:
-        """Have a request worked on that can be cancelled by its key.
+        """Run a request so that it can be cancelled by its key.
 
-        Who asked is not kept waiting by a function that does not end when it is cancelled.
+        The caller does not wait for a function that ignores its cancellation.
 
         Raises:
             RequestCancelled: It was cancelled by its key, or with the server.
@@ -235,7 +235,7 @@ class HostedServer:
         return answer
 
     def run_in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Have something done that nobody waits for."""
+        """Run a coroutine that nothing waits for until the server is closed."""
         task = asyncio.create_task(coroutine)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -258,7 +258,7 @@ class HostedServer:
 
 
 def _retrieve_exception(task: asyncio.Task[Any]) -> None:
-    """Take note of how a task has ended, for one whose caller has gone."""
+    """Retrieve the exception of a task whose caller no longer waits."""
     if not task.cancelled():
         task.exception()
 
@@ -283,7 +283,7 @@ class ServerConversation:
         self._runner = ServerRunner(server.server, self._connection, state)
 
     async def ask(self, method: str, params: Json, id: str | int) -> dict[str, Any]:
-        """Have a request answered.
+        """Answer a request.
 
         Raises:
             McpFailure: The server refused it.
@@ -300,7 +300,7 @@ class ServerConversation:
             exchange.is_over = True
 
     async def notify(self, method: str, params: Json) -> None:
-        """Have a notification taken."""
+        """Deliver a notification."""
         await self._runner.on_notify(_Exchange(self._notify, self._ask), method, params)
 
     async def aclose(self) -> None:

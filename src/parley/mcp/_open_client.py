@@ -1,4 +1,4 @@
-"""How the client of each kind of MCP server is opened."""
+"""Clients for each kind of MCP server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Sse(msgspec.Struct):
 
 
 def name_of(server: v2.McpServer) -> str:
-    """Return what a server is called."""
+    """Return the name of a server."""
     if not isinstance(server, Unknown):
         return server.name
     try:
@@ -52,7 +52,7 @@ def open_client(
     """Return the client of a server, to be entered.
 
     Raises:
-        Unsupported: It is of a kind that is not known here.
+        Unsupported: It is of an unknown kind.
     """
     match server:
         case v2.McpServerStdio():

@@ -1,4 +1,4 @@
-"""What the process of an MCP server writes to its stderr: read, logged, and never in the way.
+"""The stderr of the process of an MCP server: read, logged, and never blocked.
 
 It is drained always, so that the server does not stall. Each line is logged, harmless for a
 terminal and cut, up to a number of lines; the last one is kept for who wants to know why the server
@@ -43,7 +43,7 @@ class Stderr:
 
     @contextmanager
     def opened(self) -> Generator[TextIO]:
-        """Return what a process is given as its stderr."""
+        """Return a file for a process to use as its stderr."""
         ours, theirs = os.pipe()
         inlet = self._inlet = FdReader(ours, self._take, lambda _: None, is_exclusive=True)
         inlet.start()

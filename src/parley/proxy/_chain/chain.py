@@ -1,11 +1,14 @@
 """One run of a conductor: its components, started when the client begins, and their end.
 
-The client's side is on top, the agent at the bottom. A component that is a process, or anything
-else that is reached by a transport, is a pipe with two sides (`mux.py`); a `Proxy` of this
-process joins what is above it and what is below. Between two pipes stands a `Relay`, between two
-proxies of this process nothing but a pair of ends in memory.
+The client is at the top, the agent at the bottom. A component that is reached by a transport, such
+as a process, is a pipe with two channels (`mux.py`); a `Proxy` of this process joins what is above
+it and what is below. A `Relay` joins two pipes, a pair of transports in memory two proxies of this
+process.
 
-The chain lives as long as all of it: whoever is gone ends it, and is named.
+A chain lives as long as all of its components: the first one that is lost ends it, and is named.
+What a lost agent sent before is still on its way through the proxies, followed by the errors of
+pending requests. So the chain stays for a moment, until the client has its responses and nothing
+more comes.
 """
 
 from __future__ import annotations
@@ -52,7 +55,6 @@ from parley.transport._target import (
 
 from .component import ComponentSpec
 from .mcp_bridge import mcp_bridge_proxy
-from .shutdown import flush_pending, terminate_soon, wait_for_answers
 from .terminating import TerminatingProxy
 
 logger = logging.getLogger(__name__)
@@ -63,6 +65,17 @@ MAX_DEPTH = 8
 """How many conductors may be inside each other."""
 _DEPTH_VARIABLE = "PARLEY_DEPTH"
 _END_GRACE = 10.0
+_FLUSH_TIMEOUT = 2.0
+"""How long nothing may reach the client while messages of a lost component are on their way."""
+_WHOLE_FLUSH_TIMEOUT = 30.0
+"""How long all of that may take; a proxy may send forever."""
+_QUIET_AFTER = 0.1
+"""After which silence nothing more is expected."""
+_ANSWER_TIMEOUT = 10.0
+"""How long a client that has closed its side waits for responses."""
+_POLL_INTERVAL = 0.02
+_TERMINATE_TIMEOUT = 0.5
+"""How long components have to end before they are killed."""
 
 
 class _External(Struct, frozen=True):
@@ -167,7 +180,7 @@ class Chain:
         """Why the chain has ended; None if the client disconnected."""
 
     async def run(self) -> None:
-        """Serve the client until it is gone, or a component is."""
+        """Serve the client until it disconnects or a component is lost."""
         try:
             first = self._first = await self._opening.first()
             if first is not None and await self._begin(first):
@@ -178,7 +191,7 @@ class Chain:
     # The beginning
 
     async def _begin(self, first: Request) -> bool:
-        """Start everything; returns whether there is a chain now."""
+        """Start everything; return whether the chain runs."""
         is_nested = first.method in INITIALIZE
         received = conductor_depth(first.params) if is_nested else 0
         try:
@@ -341,7 +354,7 @@ class Chain:
             self._over.set_result(None)
 
     def _explain(self, name: str, reason: ConnectionClosed) -> RequestError:
-        """Say why somebody is gone: whoever has ended the chain, if another one did."""
+        """Return the error for a lost component: what ended the chain, if that is known."""
         return self.failure or disconnect_error(name, reason)
 
     def _failed(self, name: str) -> None:
@@ -353,7 +366,7 @@ class Chain:
             self._fail(disconnect_error(name, reason), _named(name, reason), stays=has_talked)
 
     def _silent(self, patience: ComponentTimeout) -> None:
-        """Give up a component that does not answer, unless it waits for one behind it."""
+        """End the chain for a component that does not answer, unless a later one delays it."""
         place = self._waiting.index(patience)
         if any(each.is_asked for each in self._waiting[place + 1 :]):
             patience.begin()
@@ -380,8 +393,8 @@ class Chain:
     ) -> None:
         """End the chain because of a component.
 
-        The client learns why from what it waits for, and from the end where that can be told. It is
-        told at once, unless what was said before is to reach it first.
+        The client gets the reason in its pending requests, and with the disconnect where the
+        transport has reasons. It gets both at once, or after what was sent before the end.
         """
         if self._is_ending or self.failure is not None:
             return
@@ -398,19 +411,19 @@ class Chain:
         self._finish()
 
     async def _wind_down(self, client: Port, error: RequestError) -> None:
-        await flush_pending(client, self._opening)
+        await _flush_pending(client, self._opening)
         client.reject_pending(error)
         self._finish()
 
     def _ended(self) -> None:
-        """Record that the client says no more, though it may still listen."""
+        """Note that the client has closed its side, though it may still read."""
         if self._client is None:
             self._opening.connection_lost(ConnectionClosed("the peer closed the connection"))
         else:
             self._ending.append(asyncio.create_task(self._answer_last(self._client)))
 
     async def _answer_last(self, client: Port) -> None:
-        await wait_for_answers(client)
+        await _wait_for_answers(client)
         if self.failure is None:
             self._finish()
 
@@ -426,8 +439,8 @@ class Chain:
         try:
             if waiting:
                 await asyncio.wait(waiting, timeout=_END_GRACE)
-        except asyncio.CancelledError:  # whoever waits for us loses patience, and may kill us next
-            await terminate_soon(self._processes, waiting)
+        except asyncio.CancelledError:  # the process may be killed next
+            await _terminate_soon(self._processes, waiting)
             raise
         finally:
             for task in waiting:
@@ -436,7 +449,7 @@ class Chain:
 
 
 def _named(name: str, reason: ConnectionClosed) -> ConnectionClosed:
-    """Return how a component ended, with its name."""
+    """Return the reason of a disconnect with the name of the component."""
     if isinstance(reason, ProcessExited):
         return reason.with_prefix(name)
     return ConnectionClosed(f"{name} is gone: {reason}")
@@ -445,3 +458,41 @@ def _named(name: str, reason: ConnectionClosed) -> ConnectionClosed:
 def _process_depth() -> int:
     given = os.environ.get(_DEPTH_VARIABLE, "0")
     return int(given) if given.isdecimal() and given.isascii() else 0
+
+
+async def _terminate_soon(processes: list[ProcessTransport], ends: set[asyncio.Task[None]]) -> None:
+    """Terminate processes that have not ended in time, and kill them soon after."""
+    for process in processes:
+        process.terminate()
+    await asyncio.wait(ends, timeout=_TERMINATE_TIMEOUT)
+    for process in processes:
+        process.kill()
+
+
+async def _flush_pending(client: Port, opening: PeekedTransport) -> None:
+    """Wait until what was sent before the end has reached the client."""
+    sent, seen = opening.count_sent(), -1
+    silent, ends = 0.0, _now() + _WHOLE_FLUSH_TIMEOUT
+    while client.lost is None and _now() < ends and (client.pending or seen != sent()):
+        if seen != sent():
+            seen, silent = sent(), _now() + _FLUSH_TIMEOUT
+        elif _now() > silent:
+            break
+        await asyncio.sleep(_POLL_INTERVAL if client.pending else _QUIET_AFTER)
+
+
+async def _wait_for_answers(client: Port) -> None:
+    """Wait until a client that has closed its side has its responses, except to prompts."""
+    ends = _now() + _ANSWER_TIMEOUT
+    while client.lost is None and _now() < ends:
+        if not _asks(client):
+            break
+        await asyncio.sleep(_POLL_INTERVAL)
+
+
+def _asks(client: Port) -> bool:
+    return any(call.method != "session/prompt" for call in client.pending_requests)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -55,7 +55,7 @@ def _bridge(message: Message) -> Bridge | None:
 
 
 async def _open(call: Request) -> Response | None:
-    """Have the agent understand the servers of a session."""
+    """Declare the servers of a session so that the agent understands them."""
     bridge = _bridge(call)
     if bridge is None or b'"acp"' not in call.raw:
         return None
@@ -95,7 +95,7 @@ async def _bring(message: Message) -> Any:
 
 
 class _Upstream:
-    """Whoever has declared the servers, on the client's side."""
+    """The client's side, which has declared the servers."""
 
     def __init__(self, connection: ProxyConnection) -> None:
         self._connection = connection

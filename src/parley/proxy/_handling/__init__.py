@@ -1,1 +1,1 @@
-"""What a program that handles messages sees of them: messages, ends, and its own tools."""
+"""Messages, peers and tools as the handlers of a proxy see them."""

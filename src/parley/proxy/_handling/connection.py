@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from parley._user_code import as_exception, reraise_if_ending
 from parley.errors import (
@@ -24,6 +24,7 @@ from parley.errors import (
     MethodNotFound,
     RequestError,
     UnsupportedProtocolVersion,
+    request_error,
 )
 from parley.proxy._switch.disconnect import disconnect_error
 from parley.proxy._switch.messages import (
@@ -49,13 +50,13 @@ from parley.schema._codec import encode
 from parley.schema._session_methods import CLOSES
 from parley.session._dialect import dialect_of, dialect_of_response
 from parley.session._mcp_capabilities import MCP_ACP, mcp_capabilities
+from parley.session._transcript import Transcript
 from parley.transport._base import Transport
 from parley.transport._frame_head import peek_params
 
 from .direction import Direction, InternalRoute, cancel_soon, params_of
 from .message import Message, Request
 from .peer import ProxyPeer
-from .prompt import ProxyPrompt
 from .tools import ConnectionTools
 
 if TYPE_CHECKING:
@@ -390,6 +391,41 @@ class ProxyConnection:
 
     def __repr__(self) -> str:
         return f"Link({self.name!r}, version {self.version})"
+
+
+class ProxyPrompt:
+    """One prompt of the proxy's own, and the agent's text."""
+
+    def __init__(self, connection: ProxyConnection, session_id: str) -> None:
+        self._connection = connection
+        self._session_id = session_id
+        self._transcript = Transcript()
+        self._ended = asyncio.get_running_loop().create_future()
+
+    def take(self, note: RawNotification, params: Raw) -> None:
+        """Take an update of the session."""
+        try:
+            updates = self._connection.dialect.updates(self._session_id, params)
+        except AcpError:
+            return
+        for update in updates:
+            self._transcript.fold(update)
+            if self._connection.dialect.ends_turn(update) and not self._ended.done():
+                self._ended.set_result(update)
+
+    async def run(self, prompt: list[v2.ContentBlock]) -> str:
+        """Ask, wait for the end of the turn, and return what the agent has said.
+
+        Raises:
+            RequestError: The prompt was refused, or the turn has failed.
+        """
+        params = v2.PromptRequest(session_id=self._session_id, prompt=prompt)
+        answer = await self._connection.agent.request("session/prompt", params)
+        if isinstance(answer, v2.PromptResponse):
+            end = await self._connection.agent.wait(self._ended)
+            if end.error is not None:
+                raise request_error(end.error.code, end.error.message)
+        return self._transcript.text
 
 
 def _as_error(error: RequestError) -> ErrorObject:

@@ -1,6 +1,6 @@
-"""Changing what passes by: in typed words, but only the members that are meant, in the bytes.
+"""Edits of params by typed fields; only the members that change are written.
 
-A member of which the value differs is written anew; everything else, also what no type knows, stays
+A member of which the value differs is written again; everything else, also what no type has, stays
 as it came. In a list, the entries that were there before keep their bytes too.
 """
 
@@ -43,7 +43,7 @@ def encode_value(value: object) -> bytes:
         try:
             _decode_raw(value)
         except DECODE_ERRORS as error:
-            raise TypeError(f"these bytes are no JSON: {error}") from error
+            raise TypeError(f"these bytes are not JSON: {error}") from error
         return value
     return encode(value)
 

@@ -1,4 +1,4 @@
-"""What a handler of a proxy can be for: the methods that its side says, by their names."""
+"""The methods that a handler of a proxy can be registered for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_method(method: object, to: To) -> None:
         to: Who hears it, past the proxy.
 
     Raises:
-        TypeError: It is no name; most likely the handler itself, for want of parentheses.
+        TypeError: It is not a string; perhaps the decorator was used without parentheses.
         LocalProtocolError: Nobody says this to that side.
     """
     decorator = "from_client" if to == "agent" else "from_agent"

@@ -63,7 +63,7 @@ from .script import (
 _ASKS = frozenset({"session/request_permission", "elicitation/create"})
 _CANCELS = frozenset({"session/cancel", "$/cancel_request"})
 _HARMLESS = dict.fromkeys(CLOSES, b"{}")
-"""What is answered though it is not in the record."""
+"""Responses to requests that are not in the record."""
 
 
 class Replay:
@@ -125,7 +125,7 @@ class Replay:
 
 
 class _ReplayConnection:
-    """One connection that a record is played on."""
+    """A connection on which a record is replayed."""
 
     def __init__(
         self, transport: Transport, script: ReplayScript, speed: float | None, acts: bool

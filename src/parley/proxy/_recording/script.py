@@ -105,7 +105,7 @@ _Item: TypeAlias = Request | Notification | Response | Malformed
 
 
 class _RecordedMessage(Struct, frozen=True):
-    """One message of the record."""
+    """A message of the record."""
 
     connection: int
     after: float
@@ -132,7 +132,7 @@ class _Note(Struct):
 
 
 class ReplayScript:
-    """What there is to do, in order."""
+    """The steps of a replay, in order."""
 
     def __init__(self, frames: Iterable[RecordedFrame]) -> None:
         """Read a record.
@@ -142,7 +142,7 @@ class ReplayScript:
         """
         self.steps: list[Step] = []
         self.prompts: list[list[v2.ContentBlock]] = []
-        """What the user said."""
+        """The prompts of the user."""
         self.responses: defaultdict[str, list[Response]] = defaultdict(list)
         """The answers to requests that nothing waits for, by method."""
         self.session_id: str | None = None

@@ -55,7 +55,7 @@ def patch_object(body: bytes, changes: Mapping[str, bytes | None]) -> bytes:
 
 
 def _rebuild(body: bytes, changes: Mapping[str, bytes | None]) -> bytes:
-    """Write an object anew, because something leaves it; the values keep their bytes."""
+    """Write an object again, without the members that leave it; the values keep their bytes."""
     members: dict[str, bytes] = {}
     for name, raw in _decode_members(body).items():
         members[name] = bytes(raw)

@@ -1,4 +1,4 @@
-"""Where a member stands in the text of a JSON object, so that its value alone can be exchanged.
+"""The place of a member in the text of a JSON object, to exchange its value alone.
 
 Whatever else is in a frame, white space, the order of members, how a number is written, stays as
 the bytes it came as. A member that is there twice has no place: two readers may take two different

@@ -1,1 +1,1 @@
-"""How a proxy speaks to both of its ends on one pipe: `proxy/successor` and its beginnings."""
+"""The transports of a chain: two connections on one pipe, and how a connection begins."""

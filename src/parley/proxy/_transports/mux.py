@@ -52,7 +52,7 @@ from .wrapping import SUCCESSOR, WrapRejected, successor_for, unwrap, wrap
 logger = logging.getLogger(__name__)
 
 QUEUE_BYTES = 8 * 1024 * 1024
-"""How much may wait on a side before the whole pipe is not read."""
+"""How many bytes may wait on a channel before the pipe is paused."""
 _BURST = 64
 """How many frames of a queue are handed out before a look whether that was enough."""
 _BURSTS = 16
@@ -113,7 +113,7 @@ class MuxTransport:
         self.successor = successor_for(method)
 
     def check(self) -> None:
-        """Stop or go on reading, by how much waits."""
+        """Pause or resume reading, by how much waits."""
         waiting = max(self.front.waiting_bytes, self.back.waiting_bytes)
         if waiting > self.queue_bytes:
             self.is_full = True
@@ -210,7 +210,7 @@ class MuxTransport:
         self._stop_or_go()
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Let both sides take what is left, and learn the end."""
+        """Hand the remaining frames and the disconnect to both channels."""
         self.lost = reason
         if self._timeout is not None:
             self._timeout.end()
@@ -231,7 +231,7 @@ class MuxChannel:
         self._is_lost = False
         self._waiters: list[asyncio.Future[None]] = []
         self.waiting_bytes = 0
-        """How much has been read and waits to be taken."""
+        """How many bytes were read and wait for the receiver."""
 
     @property
     def ids(self) -> IdSequence:

@@ -25,7 +25,7 @@ from .wrapping import INITIALIZE
 
 
 class PeekedTransport:
-    """A transport that is read up to `initialize`; whoever takes it then hears that first."""
+    """A transport that is read up to `initialize`, which its receiver then gets first."""
 
     def __init__(self, transport: Transport) -> None:
         """Begin to read."""
@@ -43,7 +43,7 @@ class PeekedTransport:
         transport.start(self)
 
     def count_sent(self) -> Callable[[], int]:
-        """Return what tells how many frames were sent from now on."""
+        """Return a function that counts the frames sent from now on."""
         count = 0
 
         def send(frame: bytes, head: FrameHead | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a proxy and its conductor put around the messages of its successor, and take off again.
+"""The wrapper that a proxy and its conductor use for messages of the proxy's successor.
 
 A message to the successor of a proxy, or from it, is the params of a `proxy/successor`: an outer id
 makes it a request. Answers are never wrapped, and `$/cancel_request` is not, because it is about
@@ -30,16 +30,16 @@ SUCCESSOR = "proxy/successor"
 FORMER_SUCCESSOR = "_proxy/successor"
 """The name before it was in the schema; the Rust SDK has it."""
 INITIALIZE = ("proxy/initialize", "_proxy/initialize")
-"""How a component is told that it has a successor; the second one is as old."""
+"""The method that tells a component that it has a successor, in both spellings."""
 CONDUCTOR_METHODS = frozenset({SUCCESSOR, FORMER_SUCCESSOR, *INITIALIZE})
-"""What is said between a conductor and a proxy alone."""
+"""The methods that only a conductor and its proxies use."""
 
 _BARE = b'{"jsonrpc":"2.0",'
-"""How a message begins that everybody writes alike, and what a wrapper puts something before."""
+"""The usual beginning of a message."""
 _OPENERS = {
     name: codec.notification_head(name) + b',"params":{' for name in (SUCCESSOR, FORMER_SUCCESSOR)
 }
-"""How a wrapped notification begins, by the spelling."""
+"""The beginning of a wrapped notification, by spelling."""
 _HEADS = tuple(_OPENERS.values())
 
 
@@ -62,7 +62,7 @@ _decode_inner = msgspec.json.Decoder(_Inner).decode
 
 
 class WrapRejected(Exception):
-    """What is wrapped cannot be passed on."""
+    """A wrapped message that cannot be forwarded."""
 
     def __init__(self, id: Raw, error: RequestError) -> None:
         super().__init__(str(error))
@@ -72,7 +72,7 @@ class WrapRejected(Exception):
 
 
 def wrap(frame: bytes, successor: str) -> bytes:
-    """Wrap a message; answers, and what is no message, stay as they are.
+    """Wrap a message; responses and malformed frames stay unchanged.
 
     Args:
         frame: What a port sends; may be an array.
@@ -108,7 +108,7 @@ def _wrap(id: bytes, method: str, params: Raw, successor: str) -> bytes:
 
 
 def successor_for(method: str) -> str:
-    """Return how a wrapper is spelled for who was told of its successor by this method."""
+    """Return the spelling of the wrapper that belongs to this spelling of `proxy/initialize`."""
     return FORMER_SUCCESSOR if method == INITIALIZE[1] else SUCCESSOR
 
 
@@ -121,7 +121,7 @@ def unwrap(frame: Frame) -> bytes | Message | None:
     """Take the wrapper off; what has none is returned as what it is read as.
 
     Raises:
-        Refused: Whom it is for is not known, or what is inside is no message.
+        WrapRejected: It names an unknown peer, or does not contain a message.
     """
     if frame.startswith(_HEADS) and (usual := _unwrap_usual(frame)) is not None:
         return usual

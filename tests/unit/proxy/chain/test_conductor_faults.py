@@ -24,7 +24,7 @@ from tests.unit.proxy.proxied_pair import chunk, notification, request, result
 import parley
 from parley.errors import RequestError
 from parley.proxy import Conductor, Notification, Proxy
-from parley.proxy._chain import shutdown
+from parley.proxy._chain import chain
 from parley.proxy._chain.component import ComponentSpec
 
 PROMPT = {"sessionId": "s", "prompt": [{"type": "text", "text": "1 1"}]}
@@ -240,7 +240,7 @@ async def test_what_an_agent_said_before_it_died_comes_before_the_error(kind: st
 async def test_what_a_dead_agent_said_takes_its_time_as_long_as_it_moves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shutdown, "_WORDS_SECONDS", 0.5)
+    monkeypatch.setattr(chain, "_FLUSH_TIMEOUT", 0.5)
     proxy = parley.Proxy("very slow")
 
     @proxy.from_agent("session/update")
