@@ -70,7 +70,7 @@ def _agent(
     translates = False
     while True:
         if chain.name in passed:
-            raise Wrong(f"chains.{passed[0]}: it ends with itself, by way of {passed[-1]}")
+            raise Wrong(f"chains.{passed[0]}: the chain contains itself through {passed[-1]}")
         passed.append(chain.name)
         variables += chain.inherit
         translates |= any(each.split()[:1] == [_TRANSLATES] for each in chain.proxies)

@@ -32,7 +32,8 @@ def check_entry(name: str, table: Any, place: str) -> None:
         Wrong: It is not.
     """
     if not NAME.fullmatch(name):
-        raise Wrong(f"{place}: a name is letters, digits, - and _, and begins with no mark")
+        rule = "a name has letters, digits, - and _, and begins with a letter or digit"
+        raise Wrong(f"{place}: {rule}")
     if not isinstance(table, dict):
         raise Wrong(f"{place}: expected a table, as in [{place}] and below it command = …")
 

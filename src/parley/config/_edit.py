@@ -71,7 +71,7 @@ def remove_agent(path: Path, name: str) -> None:
     is_default = load(path).default_agent == name
     load(path).agent(name)
     if name in load(path).chains:
-        raise ConfigError(f"{name} is a chain; take [chains.{name}] out of {path} by hand")
+        raise ConfigError(f"{name} is a chain; remove [chains.{name}] from {path} by hand")
 
     def meant(data: dict[str, Any]) -> None:
         del data["agents"][name]
@@ -220,7 +220,7 @@ def _replace(path: Path, old: str, new: str) -> None:
         mode = path.stat().st_mode & 0o7777 if path.exists() else None
         with written_beside(path, new.encode(), mode) as file:
             if (read(path) or "") != old:
-                raise ConfigError(f"{path} was changed by somebody else just now; try again")
+                raise ConfigError(f"{path} was changed by another program; try again")
             file.replace(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error

@@ -112,7 +112,7 @@ def read(path: Path, *, is_configuration: bool = True) -> str | None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} cannot be read: it is no UTF-8 text") from error
+        raise ConfigError(f"{path} cannot be read: it is not UTF-8 text") from error
 
 
 def parse(text: str, path: Path) -> Config:
@@ -130,7 +130,7 @@ def parse(text: str, path: Path) -> Config:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is no TOML: {error}") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
     try:
         return _config(data, path)
     except Wrong as wrong:
@@ -179,7 +179,7 @@ def _config(data: dict[str, Any], path: Path) -> Config:
     for name in ("max_age_days", "max_sessions", "max_bytes"):
         limit = getattr(journal, name)
         if limit is not None and limit < 1:
-            raise Wrong(f"journal.{name}: expected a number above 0; leave it out for no limit")
+            raise Wrong(f"journal.{name}: must be a positive number; leave it out for no limit")
     agents = {name: _agent(name, table) for name, table in top.agents.items()}
     chains = {name: read_chain(name, table) for name, table in top.chains.items()}
     return Config(
@@ -262,7 +262,7 @@ def _command(command: str | list[str], place: str) -> list[str]:
         except ValueError as error:
             raise Wrong(f"{place}.command cannot be read: {str(error).lower()}") from error
     if not command or not command[0]:
-        raise Wrong(f'{place}.command is empty; name a program, as in ["opencode", "acp"]')
+        raise Wrong(f'{place}.command is empty; name a program, such as in ["opencode", "acp"]')
     return command
 
 

@@ -134,9 +134,9 @@ def read_registry(path: Path) -> Registry:
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path} is neither a registry.json nor an agent.json") from error
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is no JSON: {error}") from error
+        raise ConfigError(f"{path} is not valid JSON: {error}") from error
     except Wrong as wrong:
-        raise ConfigError(f"{path} is no registry: {wrong}") from wrong
+        raise ConfigError(f"{path} is not a registry: {wrong}") from wrong
     counts = Counter(map(_id, index.agents))
     if twice := [id for id, count in counts.items() if count > 1 and id != _NO_ID]:
         raise ConfigError(
@@ -160,9 +160,10 @@ def _listed(data: dict[str, Any], id: str) -> Listed:
     listed = converted(data, Listed, id)
     checked(data["distribution"], Distribution, f"{id}.distribution")
     if not _ID.fullmatch(listed.id):
-        raise Wrong(f"{id}: an id is small letters, digits and -, and begins with a letter")
+        rule = "an id consists of lowercase letters, digits and -, and starts with a letter"
+        raise Wrong(f"{id}: {rule}")
     if not _VERSION.fullmatch(listed.version):
-        raise Wrong(f"{id}.version: expected a version as 1.2.3")
+        raise Wrong(f"{id}.version: expected a version such as 1.2.3")
     for name in ("name", "description"):
         if not getattr(listed, name):
             raise Wrong(f"{id}.{name} is empty")

@@ -53,7 +53,7 @@ def mcp_servers(
             continue
         try:
             if each.kind not in reach:
-                raise ConfigError(f"the agent reaches no MCP servers over {_OVER[each.kind]}")
+                raise ConfigError(f"the agent does not support MCP servers over {_OVER[each.kind]}")
             usable.append(_server(each, ours))
         except ConfigError as error:
             left_out.append(LeftOut(each.name, str(error)))

@@ -135,7 +135,7 @@ def read_rules(path: Path, name: str, base: str) -> RuleSet:
     _check_keys(str(path), values, ("default", "rules"))
     default = values.get("default")
     if default is not None and default not in get_args(Decision):
-        raise ConfigError(f"{path}: default: say allow, ask or deny")
+        raise ConfigError(f"{path}: default: use allow, ask or deny")
     rules = [
         _rule(f"{path}, rule {number}", each, f"{name}, rule {number}")
         for number, each in enumerate(_tables(path, values.get("rules", [])), 1)
@@ -148,7 +148,7 @@ def _content(path: Path) -> bytes:
     handle = os.open(path, _READING)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
@@ -165,7 +165,7 @@ def _tables(path: Path, value: Any) -> list[dict[str, Any]]:
 def _rule(place: str, values: dict[str, Any], source: str) -> Rule:
     _check_keys(place, values, ("decision", *FIELDS))
     if "decision" not in values:
-        raise ConfigError(f"{place}: it has no decision; say allow, ask or deny")
+        raise ConfigError(f"{place}: it has no decision; use allow, ask or deny")
     for name, value in values.items():
         if not isinstance(value, str | list):
             raise ConfigError(f"{place}: {name}: expected a string or strings")

@@ -231,7 +231,7 @@ def _problem(status: os.stat_result) -> str | None:
     if sys.platform == "win32":
         return "whose it is cannot be told on this system"
     if not stat.S_ISREG(status.st_mode):
-        return "it is no file"
+        return "it is not a file"
     if status.st_uid != os.geteuid():
         return "it belongs to somebody else"
     if status.st_mode & 0o022:

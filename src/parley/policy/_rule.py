@@ -67,7 +67,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.decision not in get_args(Decision):
-            raise ConfigError(f"decision: there is no {self.decision!r}; say allow, ask or deny")
+            raise ConfigError(f"decision: there is no {self.decision!r}; use allow, ask or deny")
         for name in FIELDS:
             force_setattr(self, name, _checked(name, getattr(self, name)))
         if self.decision == "allow" and self.path and not self.command and _only(self, "execute"):
@@ -209,13 +209,14 @@ def _checked(name: str, given: Any) -> tuple[str, ...]:
         if not isinstance(value, str):
             raise ConfigError(f"{name}: expected a string or strings")
         if "\0" in value:
-            raise ConfigError(f"{name}: there is a NUL in it, which fits nothing")
+            raise ConfigError(f"{name}: a NUL character matches nothing")
         if not value.strip():
             raise ConfigError(f"{name}: it is empty; leave it out for anything")
         if name == "path" and ".." in value.split("/"):
             raise ConfigError(f"path: {value!r} has a `..`; write an absolute path")
         if name == "path" and value.startswith("~") and value[1:2] not in ("", "/"):
-            raise ConfigError(f"path: {value!r} is somebody's home; write an absolute path")
+            problem = "is another user's home directory; write an absolute path"
+            raise ConfigError(f"path: {value!r} {problem}")
         if name == "kind" and value not in ("*", *KINDS) and not value.startswith("_"):
             raise ConfigError(f"kind: there is no {value!r}; {suggest(value, KINDS, '{!r}')}")
     return () if "*" in values and name == "kind" else tuple(values)

@@ -67,14 +67,14 @@ def test_a_chain_speaks_the_version_that_its_agent_is_given() -> None:
         ('[chains.a]\nagent = "x"\nproxies = "log"\n', "chains.a.proxies"),
         ('[chains.a]\nagent = "x"\nproxies = ["  "]\n', "one of them is empty"),
         ('[chains.a]\nagent = "x"\nproxy = ["log"]\n', "did you mean proxies?"),
-        ('[chains.a]\nagent = "a"\n', "ends with itself"),
-        ('[chains.a]\nagent = "b"\n[chains.b]\nagent = "a"\n', "ends with itself"),
+        ('[chains.a]\nagent = "a"\n', "contains itself"),
+        ('[chains.a]\nagent = "b"\n[chains.b]\nagent = "a"\n', "contains itself"),
         ('[chains.a]\nagent = "x"\n[agents.a]\ncommand = "x"\n', "is called a already"),
         (
             '[agents.d]\ncommand = "x"\n[chains.a]\nagent = "d"\n[chains.d]\nagent = "d"\n',
             "chains.d: an agent is called d already",
         ),
-        ('[chains."a b"]\nagent = "x"\n', "a name is letters"),
+        ('[chains."a b"]\nagent = "x"\n', "a name has letters"),
         ("[chains]\na = 3\n", "expected a table"),
     ],
 )

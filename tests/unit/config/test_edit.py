@@ -179,7 +179,7 @@ def test_what_is_not_there_or_there_already_is_refused() -> None:
 
 def test_a_file_that_cannot_be_read_is_not_replaced() -> None:
     path = write("this is = = no TOML")
-    with pytest.raises(ConfigError, match="is no TOML"):
+    with pytest.raises(ConfigError, match="is not valid TOML"):
         add_agent(path, OPENCODE)
     assert path.read_text() == "this is = = no TOML"
 

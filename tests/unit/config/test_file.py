@@ -138,18 +138,21 @@ def test_every_key_is_read() -> None:
         ("[agents.x]\ncommand = 'a'\nenv = { A = 1 }", "agents.x.env: in it, expected a string"),
         ("[agents.x]\ncommand = 'a'\nenv = { 'A=B' = '1' }", "agents.x.env: 'A=B' cannot be"),
         ("[agents.x]\ncommand = 'a'\nprotocol = 7", "agents.x.protocol: expected 1 or 2"),
-        ("[agents.'x y']\ncommand = 'a'", "agents.x y: a name is letters, digits, - and _"),
-        ("[agents.-x]\ncommand = 'a'", "agents.-x: a name is letters, digits, - and _"),
+        (
+            "[agents.'x y']\ncommand = 'a'",
+            "agents.x y: a name has letters, digits, - and _",
+        ),
+        ("[agents.-x]\ncommand = 'a'", "agents.-x: a name has letters, digits, - and _"),
         ("[mcp_servers.x]", "mcp_servers.x: it needs either command or url, and not both"),
         ("[mcp_servers.x]\ncommand = 'a'\nurl = 'https://x'", "mcp_servers.x: it needs either"),
         ("[mcp_servers.x]\nurl = 'file:///x'", "mcp_servers.x.url: expected an address"),
         ("[mcp_servers.x]\nurl = 'https://x'\ntype = 'stdio'", "mcp_servers.x.type: 'stdio' does"),
         ("[mcp_servers.x]\ncommand = 'a'\ntype = 'http'", "mcp_servers.x.type: 'http' does not"),
         ("[mcp_servers.x]\nurl = 'https://x'\ntype = 'ws'", "mcp_servers.x.type: expected stdio,"),
-        ("[journal]\nmax_bytes = 0", "journal.max_bytes: expected a number above 0"),
+        ("[journal]\nmax_bytes = 0", "journal.max_bytes: must be a positive number"),
         ("[journal]\nenabled = 1", "journal.enabled: expected true or false, found a whole number"),
-        ("x = ", "is no TOML: Invalid value (at end of document)"),
-        pytest.param("x = " + "[" * 100_000, "is no TOML: ", id="too deep"),
+        ("x = ", "is not valid TOML: Invalid value (at end of document)"),
+        pytest.param("x = " + "[" * 100_000, "is not valid TOML: ", id="too deep"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
@@ -164,7 +167,7 @@ def test_an_error_quotes_no_value() -> None:
 def test_a_file_that_is_no_text_or_cannot_be_read_is_told() -> None:
     path = write("")
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="no UTF-8 text"):
+    with pytest.raises(ConfigError, match="not UTF-8 text"):
         config.load()
     path.unlink()
     path.mkdir()

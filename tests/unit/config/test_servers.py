@@ -68,8 +68,8 @@ def test_what_an_agent_cannot_reach_is_left_out_with_a_reason(stdio: ServerEntry
     usable, left_out = mcp_servers([stdio, HTTP, SSE], "x", reach=["http"], environ=ENVIRON)
     assert [each.name for each in usable if isinstance(each, v2.McpServerHttp)] == ["search"]
     assert [(each.name, each.reason) for each in left_out] == [
-        ("files", "the agent reaches no MCP servers over stdin and stdout"),
-        ("old", "the agent reaches no MCP servers over server-sent events"),
+        ("files", "the agent does not support MCP servers over stdin and stdout"),
+        ("old", "the agent does not support MCP servers over server-sent events"),
     ]
 
 

@@ -127,7 +127,7 @@ def test_a_session_gets_the_servers_that_the_agent_reaches() -> None:
     assert [getattr(each, "name", "") for each in servers] == ["here"]
     assert isinstance(servers[0], v2.McpServerStdio)
     assert left_out == [
-        "the MCP server there is left out: the agent reaches no MCP servers over HTTP",
+        "the MCP server there is left out: the agent does not support MCP servers over HTTP",
         "the MCP server lost is left out: there is no program 'no-such-program'; "
         "install it, or give its path",
     ]

@@ -78,8 +78,8 @@ BROKEN = {
     "too deep": (b"a = " + b"[" * 100_000, "it cannot be read as a policy: "),
     "no UTF-8": (b"\xff", "it cannot be read as a policy: "),
     "an unknown key": ('defalt = "ask"', "there is no key 'defalt'; did you mean 'default'?"),
-    "a default": ('default = "yes"', "default: say allow, ask or deny"),
-    "a default of no sort": ("default = [1]", "default: say allow, ask or deny"),
+    "a default": ('default = "yes"', "default: use allow, ask or deny"),
+    "a default of no sort": ("default = [1]", "default: use allow, ask or deny"),
     "rules that are none": ("rules = 5", "rules: write each under [[rules]]"),
     "rules that are texts": ('rules = ["allow"]', "rules: write each under [[rules]]"),
     "one table": ("[rules]\nkind = 5", "rules: write each under [[rules]]"),
@@ -123,9 +123,9 @@ def test_a_mistake_names_file_and_rule(user: Places, line: str, problem: str) ->
 @pytest.mark.parametrize(
     ("decision", "problem"),
     [
-        ("", "it has no decision; say allow, ask or deny"),
+        ("", "it has no decision; use allow, ask or deny"),
         ('decision = ["allow", "deny"]', "decision: expected one"),
-        ('decision = "maybe"', "decision: there is no 'maybe'; say allow, ask or deny"),
+        ('decision = "maybe"', "decision: there is no 'maybe'; use allow, ask or deny"),
     ],
 )
 def test_a_rule_decides_one_thing(user: Places, decision: str, problem: str) -> None:
@@ -137,7 +137,7 @@ def test_a_rule_decides_one_thing(user: Places, decision: str, problem: str) -> 
 
 def test_what_is_no_file_is_an_error_at_once(user: Places) -> None:
     os.mkfifo(user.theirs)
-    with pytest.raises(ConfigError, match="it is no file"):
+    with pytest.raises(ConfigError, match="it is not a file"):
         load_policy(user.project)
     user.theirs.unlink()
     user.theirs.mkdir()
