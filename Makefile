@@ -62,7 +62,7 @@ soak: $(READY) ## Run connections for ten minutes each, a local one and remote o
 	$(BIN)/python scripts/soak.py
 	$(BIN)/python -m scripts.soak_remote
 
-docs: $(READY) ## Write the tables of methods and of requirements in docs/ anew
+docs: $(READY) ## Write the tables of methods and of requirements in docs/ again
 	$(BIN)/python scripts/document_methods.py
 	$(BIN)/python -m scripts.document_conformance
 

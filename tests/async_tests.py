@@ -41,8 +41,9 @@ async def _bounded(test: Callable[..., Awaitable[None]], arguments: dict[str, ob
 
 async def within(seconds: float, test: Awaitable[None]) -> None:
     """Run a test; if it takes longer, fail with the line that it waits in."""
+    bound = asyncio.timeout(seconds)
     try:
-        async with asyncio.timeout(seconds) as bound:
+        async with bound:
             await test
     except TimeoutError as error:
         if not bound.expired():

@@ -158,7 +158,7 @@ def test_a_recorded_session_gets_a_name_and_loses_it_again() -> None:
         (["fork", "s"], "cannot fork sessions"),
         (["rename", "s", "t"], "cannot rename sessions"),
     ],
-    ids=lambda each: each[0] if isinstance(each, list) else None,
+    ids=["list", "delete", "fork", "rename"],
 )
 def test_what_an_agent_does_not_offer_is_not_tried(
     words: list[str], problem: str, tmp_path: Path
