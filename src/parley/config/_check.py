@@ -18,7 +18,7 @@ from parley._suggestions import suggest
 T = TypeVar("T", bound=Struct)
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-"""What agents and MCP servers may be called: one word, which needs no quotes anywhere."""
+"""A valid name of an agent or an MCP server: one word that needs no quotes."""
 
 
 class Wrong(Exception):

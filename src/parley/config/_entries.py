@@ -1,4 +1,4 @@
-"""What the user has given a name: agents and how they are started, MCP servers."""
+"""The named entries of the configuration: agents, MCP servers, chains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parley.transport.http._tokens import read_token
 from ._references import referred, resolve
 
 Kind: TypeAlias = Literal["stdio", "http", "sse"]
-"""How an agent reaches an MCP server: it starts it, or it goes to an address."""
+"""The transport of an MCP server: a program to start, or an address."""
 
 
 class AgentEntry(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
     command: list[str] = []
     """The program and its arguments; empty for one that is elsewhere."""
     url: str = ""
-    """Where a remote agent is."""
+    """The URL of a remote agent."""
     token: str = ""
     """What it wants to see, as it is written down: `$NAME` refers to a variable of ours."""
     token_file: str = ""
@@ -44,7 +44,7 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str | list[str]:
-        """How it is reached: its address, or the command that starts it."""
+        """Its URL, or the command that starts it."""
         return self.url or self.command
 
     @property

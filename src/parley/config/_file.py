@@ -34,19 +34,19 @@ class JournalSettings(Struct, frozen=True, kw_only=True):
 
 
 class Config(Struct, frozen=True, kw_only=True):
-    """What the user has configured."""
+    """The user's configuration."""
 
     path: Path
-    """Where it is written, or would be."""
+    """The file, which may not exist."""
     default_agent: str | None = None
     agents: dict[str, AgentEntry] = {}
     """By name; a chain is one of them, too."""
     chains: dict[str, ChainEntry] = {}
-    """What the chains are made of."""
+    """The chains, by name."""
     mcp_servers: dict[str, ServerEntry] = {}
     journal: JournalSettings = JournalSettings()
     serve: dict[str, Any] = {}
-    """What `parley serve` is told; it is checked there."""
+    """The settings of `parley serve`, which checks them."""
 
     def find(self, name: str) -> AgentEntry | None:
         """Return the agent of a name; None if there is none."""

@@ -1,4 +1,4 @@
-"""Where something stands in a file of TOML: the line, for errors."""
+"""Line numbers and key paths in TOML files, for errors and edits."""
 
 from __future__ import annotations
 

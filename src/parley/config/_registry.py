@@ -46,7 +46,7 @@ _NPM = re.compile(
 )
 _PYPI = re.compile(r"([a-z0-9][\w.-]*(?:\[[\w.,-]+\])?)(?:(?:==|@)(.*)|[<>~!=].*)?", _NPM.flags)
 _PINNED = {"npx": _VERSION, "uvx": re.compile(r"[0-9][\w.+!-]*", re.ASCII)}
-"""What is one version, and no range or tag, for each runner."""
+"""The form of a single version, not a range or a tag, for each runner."""
 
 
 class Package(Struct, frozen=True):
@@ -90,7 +90,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class Registry:
-    """What a file lists."""
+    """The agents that a file lists."""
 
     def __init__(self, path: Path, entries: dict[str, Any]) -> None:
         self.path = path
@@ -214,7 +214,7 @@ def _pin(listed: Listed, package: str, runner: str) -> str:
 
 
 def _by_hand(listed: Listed) -> str:
-    """Say how to add an agent that is a program to download."""
+    """Return how to add an agent that is a program to download."""
     here = f"{platform.system().lower()}-{_MACHINES.get(platform.machine(), platform.machine())}"
     binaries = {str(each): binary for each, binary in (listed.distribution.binary or {}).items()}
     if here not in binaries:

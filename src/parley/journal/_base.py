@@ -1,4 +1,4 @@
-"""What a journal is: the log of every session, frame by frame, and what is known of each.
+"""The interface of a journal: the log of every session, frame by frame, and its records.
 
 A session in the journal is a `Record` and its numbered entries: the raw frames in both directions,
 and notes of the program's own. It is whole by itself: what opened the connection is in it too.
@@ -20,10 +20,10 @@ Kind: TypeAlias = Literal["to_agent", "to_client", "note"]
 """Where a frame went; a note is no frame but the JSON of something that the program did."""
 
 Role: TypeAlias = Literal["client", "agent"]
-"""Who has written a session down."""
+"""The side that recorded a session."""
 
 PER_SESSION = 3
-"""How many hits of a search may be in the same session."""
+"""The maximum number of hits of a search in one session."""
 
 
 def new_key() -> str:
@@ -44,7 +44,7 @@ class Entry(Struct, frozen=True, gc=False):
 
 
 class Record(Struct, kw_only=True):
-    """What is known of a session as a whole."""
+    """The record of a session as a whole."""
 
     key: str
     """Its name in the journal, made by `new_key`."""
@@ -56,9 +56,9 @@ class Record(Struct, kw_only=True):
     cwd: str = ""
     additional_directories: list[str] = []
     name: str | None = None
-    """What the user calls it."""
+    """The user's name for it."""
     title: str | None = None
-    """What the agent calls it; before it does, how the first prompt begins."""
+    """The agent's title for it; until there is one, the start of the first prompt."""
     protocol: int = 1
     """The version of the protocol that it was last spoken in."""
     created_at: float = 0.0
@@ -70,11 +70,11 @@ class Record(Struct, kw_only=True):
     be on: who writes it down."""
     is_archived: bool = False
     data: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What the program keeps with it, as JSON."""
+    """Data of the program, as JSON."""
     entries: int = 0
     """The number of the last entry; the journal counts it, what is put here is not looked at."""
     size_bytes: int = 0
-    """How long its entries are together; counted by the journal too."""
+    """The total size of its entries; also counted by the journal."""
 
     @property
     def is_interrupted(self) -> bool:

@@ -30,10 +30,10 @@ _ADVICE = {
 
 
 _MISTAKES = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError)
-"""What is no fault of the file's: it was asked for something that cannot be."""
+"""Errors that are not caused by the file, but by an impossible request."""
 
 _IMPATIENT_SECONDS = 0.5
-"""How long to wait for others where it was in vain before."""
+"""The time to wait for other processes after waiting in vain."""
 
 
 class _Replaced(Exception):
@@ -76,7 +76,7 @@ class File:
         return done
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -19,7 +19,7 @@ def this_process() -> str:
 
 
 def is_alive(process: str) -> bool:
-    """Say whether a process that `this_process` has told of is still there."""
+    """Return whether a process that `this_process` has named is still running."""
     number, _, started = process.partition(":")
     if not number.isdecimal() or not int(number):
         return False

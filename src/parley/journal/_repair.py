@@ -1,4 +1,4 @@
-"""What is done about a damaged file: all that can still be read is carried into a new one.
+"""Repair of a damaged file: everything that can still be read is copied into a new one.
 
 The damaged file is kept beside it. Sessions and blocks are read by their row, so that a broken
 index does not matter; where a page is gone, the rows on it are, and the rest is carried over. The
@@ -32,13 +32,13 @@ from ._rows import COLUMNS, put_all, read_record, unpack
 logger = logging.getLogger(__name__)
 
 _STEP = 256
-"""How many rows are read at once, where they can be."""
+"""The number of rows that are read at once, if possible."""
 _BEYOND = 100_000
-"""How many rows are looked for one by one behind the last that was read."""
+"""The number of rows that are tried one by one after the last that was read."""
 
 
 def is_current(path: Path, inode: int) -> bool:
-    """Say whether the file that was opened is still the one with this name."""
+    """Return whether the opened file still has this name."""
     try:
         return path.stat().st_ino == inode
     except FileNotFoundError:

@@ -37,7 +37,7 @@ _LONGEST_BREAK = 90 * _DAY
 
 
 class Limits(Struct, frozen=True):
-    """What `Journal.prune` was asked for."""
+    """The arguments of `Journal.prune`."""
 
     max_age: float | None
     max_sessions: int | None

@@ -23,13 +23,13 @@ from ._rows import COLUMNS, read_entries, read_record
 from ._texts import Document, documents
 
 _SCANNED = 2000
-"""How many messages are looked at for a search that is full of hits in the same few sessions."""
+"""The maximum number of messages examined by a search whose hits are in few sessions."""
 _PIECE = 5000
-"""How many entries are indexed at once."""
+"""The number of entries that are indexed at once."""
 _PIECE_BYTES = 16 * 1024 * 1024
-"""How long they may be together."""
+"""The maximum total size of these entries."""
 _PREFIX = 3
-"""How long the last word has to be for words that only begin with it."""
+"""The minimum length of the last word to match words that only begin with it."""
 
 _FIELDS = COLUMNS.split(", ")
 _FIND = f"""
@@ -147,5 +147,5 @@ def forget(connection: sqlite3.Connection, session: int) -> None:
 
 
 def tidy(connection: sqlite3.Connection) -> None:
-    """Let go of the words that only forgotten sessions had."""
+    """Delete the words that only deleted sessions had."""
     connection.execute("INSERT INTO texts (texts) VALUES ('optimize')")

@@ -51,7 +51,7 @@ _KINDS = {kind: number for number, kind in enumerate(KINDS)}
 _ALL = 2**63 - 1
 """The greatest number that SQLite knows."""
 _SETTLE_SECONDS = 30.0
-"""How long a reader waits for what this process has not written."""
+"""The time that a reader waits for unwritten entries of this process."""
 
 
 class SqliteJournal:

@@ -32,13 +32,13 @@ if sys.platform != "win32":
 logger = logging.getLogger(__name__)
 
 BUSY_SECONDS = 10.0
-"""How long to wait for other processes that write."""
+"""The time to wait for other processes that write."""
 APPLICATION_ID = 0x5061726C
 """Tells our files from those of other programs: "Parl"."""
 
 
 class Damaged(sqlite3.DatabaseError):
-    """What was read cannot have been written by us."""
+    """The file has contents that this program cannot have written."""
 
 
 STEPS: tuple[str, ...] = (
@@ -203,7 +203,7 @@ def _look_at_the_end(connection: sqlite3.Connection) -> None:
 
 
 def has_search(connection: sqlite3.Connection) -> bool:
-    """Say whether this Python's SQLite has its full-text search."""
+    """Return whether this Python's SQLite has full-text search."""
     with suppress(sqlite3.OperationalError):
         connection.execute("SELECT fts5(?)", (None,)).fetchone()
         return True
@@ -216,7 +216,7 @@ def give_back_space(connection: sqlite3.Connection) -> None:
 
 
 def is_broken(error: Exception) -> bool:
-    """Say whether an error means that the file itself is damaged, or no database at all."""
+    """Return whether an error means that the file is damaged or not a database."""
     if isinstance(error, Damaged):
         return True
     code = getattr(error, "sqlite_errorcode", 0)

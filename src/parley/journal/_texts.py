@@ -1,4 +1,4 @@
-"""What of a session can be searched: its messages, each as one text.
+"""The searchable texts of a session: its messages, each as one text.
 
 Frames of both versions are read for what a person remembers of a conversation: prompts, what the
 agent said, the titles and commands of tool calls, plans, titles. A streamed message comes in pieces
@@ -18,7 +18,7 @@ from parley.rpc._codec import DECODE_ERRORS
 from ._base import Entry
 
 LIMIT = 256 * 1024
-"""How many characters of one message are searched."""
+"""The maximum number of characters of one message that are searched."""
 _NO = Raw(b"")
 _KINDS = ("user_message", "agent_message")
 _MESSAGES = {f"{kind}{suffix}": kind for kind in _KINDS for suffix in ("", "_chunk")}

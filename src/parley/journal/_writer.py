@@ -29,15 +29,15 @@ from ._rows import KINDS, Packed
 logger = logging.getLogger(__name__)
 
 DELAY_SECONDS = 0.1
-"""How long something waits to be written when nobody asks."""
+"""The maximum delay before an entry is written."""
 ENOUGH_BYTES = 1024 * 1024
 """When so much has gathered it is written at once."""
 MAX_BYTES = 32 * 1024 * 1024
-"""How much may be unwritten."""
+"""The maximum size of unwritten entries."""
 RETRY_SECONDS = 5.0
-"""How long to leave alone what could not be written."""
+"""The delay after a failed write."""
 ENTRY_BYTES = 128
-"""What an entry weighs besides its data."""
+"""The weight of an entry in addition to its data."""
 
 OnWritten: TypeAlias = Callable[[JournalError | None], None]
 """Called in the writer's thread when what came before is written, or could not be."""

@@ -1,4 +1,4 @@
-"""What a rule can find in a call: its words, and every path that it names or may mean.
+"""The parts of a call that rules are compared with: words, and paths that it names or may mean.
 
 It is gathered once for a decision and then compared with all rules. What is gathered is bounded:
 `WordIndex` reads so much text, and `MAX_PATHS` paths are looked at. Where there was more, or where
@@ -20,11 +20,11 @@ from ._subject import Subject
 from ._words import COMPUTED, WordIndex, is_wildcard
 
 MAX_PATHS = 256
-"""How many paths a question may name."""
+"""The maximum number of paths in a request."""
 MAX_LOOKUPS = 4000
-"""How often a word of a question is looked up as a path."""
+"""The maximum number of words of a request that are looked up as paths."""
 MAX_COMMANDS = 100
-"""How many commands of one question are compared with what is allowed."""
+"""The maximum number of commands of one request that are compared with allow rules."""
 MAX_PATH_CHARS = 4096
 """No system has longer ones."""
 
@@ -42,7 +42,7 @@ _LINKS = {"ln", "mount", "bindfs"}
 
 
 class Evidence:
-    """What is compared with rules."""
+    """The parts of a subject that are compared with rules."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -80,7 +80,7 @@ class PathIndex:
 
     def __init__(self, subject: Subject, words: WordIndex, base: str) -> None:
         self.lookups = 0
-        """How often a word was looked up as a path."""
+        """The number of words that were looked up as paths."""
         self.is_complete = words.is_complete and not subject.unclear
         """Whether all of them are known."""
         self.named: dict[str, None] = {}

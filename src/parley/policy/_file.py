@@ -40,7 +40,7 @@ NAME = "policy.toml"
 PROJECT_NAME = ".parley/policy.toml"
 
 MAX_BYTES = 256 * 1024
-"""How long a policy file may be."""
+"""The maximum size of a policy file."""
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """Does not wait for whoever writes to a pipe."""
 

@@ -37,7 +37,7 @@ _HARMLESS = {"read", "search", "think"}
 
 
 class Step(Struct, frozen=True):
-    """What one part of a policy says, and what is decided after it."""
+    """The statement of one part of a policy, and the verdict after it."""
 
     part: str
     """Which, as `your rules`."""
@@ -78,19 +78,19 @@ class Policy:
         self.project = tuple(project)
         """The rules that can only make it stricter."""
         self.remembered = Remembered() if remembered is None else remembered
-        """What the user has answered before."""
+        """The earlier answers of the user."""
         self.root = project_root(base)
         """The project that answers are remembered for."""
         self.unasked = unasked
-        """What becomes of whatever would be asked; None: it is asked."""
+        """The verdict on anything that would be asked; None to ask."""
         self._protected = tuple(os.path.realpath(each) for each in protected)
 
     def decide(self, subject: Subject) -> Verdict:
-        """Say what becomes of this, and why."""
+        """Return the verdict on an action, with its reason."""
         return self.explain(subject)[-1].verdict
 
     def explain(self, subject: Subject) -> list[Step]:
-        """Say what each part says, in order; what stands after the last counts."""
+        """Return the statement of each part, in order; the verdict after the last one counts."""
         evidence = Evidence(subject)
         verdict = self.rules.decide(evidence)
         assert verdict is not None, "there is a default"

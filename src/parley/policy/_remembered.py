@@ -43,7 +43,7 @@ if sys.platform != "win32":
 logger = logging.getLogger(__name__)
 
 Scope: TypeAlias = Literal["session", "project"]
-"""How far an answer goes."""
+"""The scope of a remembered answer."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Where it comes from, for people."""
+        """Its origin, for people."""
         day = time.strftime("%Y-%m-%d", time.localtime(self.at))
         return f"remembered for this {self.scope} on {day}"
 

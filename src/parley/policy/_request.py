@@ -1,4 +1,4 @@
-"""What a question for permission is about, read from the real input of its tool call.
+"""The subject of a permission request, read from the real input of its tool call.
 
 How the input is read is in `_tool_input.py`. A title is never looked at: it is the agent's word for
 people and may say anything.
@@ -64,7 +64,7 @@ def _inner(item: Any) -> Iterator[Any]:
 
 
 class Call(Protocol):
-    """What is looked at of a tool call; `ToolCallEntry` is one."""
+    """The parts of a tool call that are examined; `ToolCallEntry` has them."""
 
     name: str | None
     kind: v2.ToolKind

@@ -36,7 +36,7 @@ from ._words import MAX_CHARS, Match, is_wildcard, literal, split_words
 Words: TypeAlias = str | Sequence[str]
 
 FIELDS = ("kind", "tool", "path", "command", "agent", "session")
-"""What a rule may be about."""
+"""The fields of a rule."""
 
 _NAME = re.compile(r"[\w -]+")
 _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     session: Words = ()
     """Ids of sessions."""
     source: str = ""
-    """Where it stands, for people."""
+    """The place where it is written, for people."""
     is_either: bool = False
     """Whether its path may as well be a command, as in `--deny execute:rm`, for which there is
     another rule; then a word of a text, or one that a shell computes, is not taken for the path."""

@@ -16,12 +16,12 @@ class RuleSet(Struct, frozen=True, kw_only=True):
     """Rules in their order; the first that fits decides."""
 
     name: str
-    """What they are called, for people; the user's own have no name."""
+    """Their name, for people; the user's own have none."""
     base: str
     """The directory where relative paths begin, without symlinks."""
     rules: tuple[Rule, ...] = ()
     default: Decision | None = None
-    """What is decided where no rule fits; None: nothing."""
+    """The decision if no rule fits; None for none."""
 
     def decide(self, subject: Subject | Evidence) -> Verdict | None:
         """Return what the first rule that fits says, else the default; None: nothing.

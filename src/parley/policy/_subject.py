@@ -1,4 +1,4 @@
-"""What a permission is about: the kind of the work, the tool, the commands, the paths."""
+"""The subject of a permission: the kind of work, the tool, the commands, the paths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Decision: TypeAlias = Literal["allow", "ask", "deny"]
-"""What becomes of it, from the mildest to the strictest."""
+"""A decision, from the mildest to the strictest."""
 
 KINDS = (
     *("read", "edit", "delete", "move", "search", "execute", "think", "fetch"),
@@ -17,28 +17,28 @@ KINDS = (
 
 
 SMALL_VALUES = 32
-"""How many strings something may have that is decided about at once."""
+"""The maximum number of strings of a subject that is decided on the event loop."""
 SMALL_CHARS = 2048
-"""How long these may be together."""
+"""The maximum total length of these strings."""
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What is about to be done, where and by whom."""
+    """An action that is about to be done, with its place and its agent."""
 
     kind: str
-    """What the tool call calls itself: `read`, `edit`, `execute`, …"""
+    """The kind that the tool call names: `read`, `edit`, `execute`, …"""
     also: tuple[str, ...] = ()
-    """What else it is by its input: `execute` with a command, `edit` with a diff."""
+    """Further kinds that follow from its input: `execute` from a command, `edit` from a diff."""
     tool: str = ""
     """The tool's own name, where the agent tells it."""
     commands: tuple[str, ...] = ()
     """The command lines that would run."""
     cwd: str = ""
-    """Where they would run, where the agent tells it; absolute and without symlinks."""
+    """The directory in which they would run, if the agent names it; absolute, without symlinks."""
     paths: tuple[str, ...] = ()
     """The files and directories that are named, absolute and without symlinks."""
     possible: tuple[str, ...] = ()
-    """What may be a path by its form or its key, resolved; an `allow` for paths must cover it."""
+    """Possible paths by their form or key, resolved; an `allow` for paths must cover them."""
     mentioned: tuple[str, ...] = ()
     """Other spellings of the paths, and what may be one; only what does not allow looks at it."""
     texts: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     unclear: str = ""
     """Why the input is not understood, for people; nothing is allowed by itself then."""
     agent: str = ""
-    """What the agent is called here."""
+    """The name of the agent in this program."""
     session: str = ""
     """The id of the session."""
     agent_id: str = ""
@@ -75,7 +75,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What was decided, and why."""
+    """A decision, and its reason."""
 
     decision: Decision
     reason: str

@@ -23,7 +23,7 @@ import msgspec
 from ._executed_later import is_executed_later
 
 MAX_VALUES = 10_000
-"""How many values an input may have to be read to its end."""
+"""The maximum number of values of an input that is read to its end."""
 _MAX_JSON_CHARS = 256 * 1024
 
 # What JSON is made of. Type checkers would make `list[Unknown]` of the classes themselves.
@@ -105,7 +105,7 @@ class _Item(NamedTuple):
 
 
 class ToolInput:
-    """What is in the input of a tool call."""
+    """The contents of the input of a tool call."""
 
     def __init__(self, value: Any, kind: str) -> None:
         """Read an input.

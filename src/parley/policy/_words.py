@@ -23,9 +23,9 @@ from functools import lru_cache
 from posixpath import basename
 
 MAX_CHARS = 64 * 1024
-"""How much text of one question is examined; what is longer is not examined to its end."""
+"""The maximum text of one request that is examined; longer text is not examined to its end."""
 MAX_TEXTS = 1000
-"""How many strings of one question are examined."""
+"""The maximum number of strings of one request that are examined."""
 
 COMPUTED = "**"
 """Stands for what a shell computes, where `*` is a wildcard of the text itself."""
@@ -92,7 +92,7 @@ class WordIndex:
                 `Find` is the beginning of a sentence and not the command `find`.
         """
         self.examined_chars = 0
-        """How much was read."""
+        """The amount of text read so far."""
         self.is_complete = True
         """Whether all was read."""
         self.words: dict[str, None] = {}
