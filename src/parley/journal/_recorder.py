@@ -163,15 +163,15 @@ class Recorder:
                 data = mask(data, self._secrets)
                 break
         head = peek(data)
-        if not head.is_message:
-            self._unclear(direction, data)
-            return
         if head.method == "session/update":
             session = self._sessions.get(head.params.session_id or "")
             kind = head.params.update.kind
             if session is not None and session.is_written and kind not in _TELLING:
                 self.journal.append(session.record.key, self._kinds[direction], data)
                 return
+        if not head.is_message:
+            self._unclear(direction, data)
+            return
         if head.method in _WITH_VALUES:
             data = self._without_values(data)
         pending = PendingFrame(self._kinds[direction], data, time.time())
