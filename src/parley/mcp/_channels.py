@@ -402,5 +402,5 @@ def _message(params: Raw) -> _Message | None:
 
 def _fields(value: object) -> JsonObject:
     if not isinstance(value, dict):
-        raise RemoteProtocolError("an answer about MCP is no object")
+        raise RemoteProtocolError("a response about MCP is not an object")
     return cast("JsonObject", value)

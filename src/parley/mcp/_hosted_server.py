@@ -268,7 +268,7 @@ def _no_handshake(params: Json) -> McpFailure:
         "supported": list(MODERN_PROTOCOL_VERSIONS),
         "requested": (params or {}).get("protocolVersion"),
     }
-    text = "There is no handshake here: each request says which revision of MCP it speaks"
+    text = "There is no handshake: each request names its revision of MCP"
     return McpFailure({"code": UNSUPPORTED_PROTOCOL_VERSION, "message": text, "data": data})
 
 

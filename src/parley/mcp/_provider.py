@@ -83,7 +83,7 @@ def _read(params: Raw | bytes) -> _Message:
     try:
         return _decode(params if len(params) else b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidParams(data={"problem": "these are no params of MCP over ACP"}) from error
+        raise InvalidParams(data={"problem": "these are not params of MCP over ACP"}) from error
 
 
 class Provider:

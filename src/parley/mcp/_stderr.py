@@ -72,7 +72,7 @@ class Stderr:
         if self._lines <= MAX_LINES:
             logger.info("the MCP server %s: %s", self._name, text)
         elif self._lines == MAX_LINES + 1:
-            logger.warning("the MCP server %s: what more it says is left out", self._name)
+            logger.warning("the MCP server %s: further lines are left out", self._name)
 
 
 def _text(line: bytes) -> str:

@@ -181,7 +181,7 @@ class Proxy:
     @property
     def not_an_agent(self) -> str:
         """The error for a client that takes the proxy for an agent."""
-        start = f"{self.name} is a proxy and has no agent behind it; start it as {_conduct()}"
+        start = f"{self.name} is a proxy and has no agent; start it as {_conduct()}"
         return f"{start}, or connect to a Conductor"
 
 

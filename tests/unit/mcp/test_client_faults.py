@@ -195,7 +195,7 @@ async def test_a_server_that_floods_stderr_works_and_is_not_all_logged(
         called = await worker.do(session, lambda mcp: mcp.call_tool("scream", server="a"))
         assert called.structured_content == {"result": "done"}
     assert len(caplog.records) == MAX_LINES + 1
-    assert caplog.records[-1].getMessage().endswith("what more it says is left out")
+    assert caplog.records[-1].getMessage().endswith("further lines are left out")
 
 
 @pytest.mark.parametrize("status", [302, 307, 308])

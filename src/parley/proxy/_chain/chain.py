@@ -213,7 +213,7 @@ class Chain:
             )
         if is_nested and self._agent is not None:
             raise InvalidRequest(
-                "This chain ends with an agent, so it is no part of another one; leave that out"
+                "This chain has an agent of its own, so it cannot be part of another one; remove it"
             )
         if not is_nested and self._agent is None:
             raise InvalidRequest(

@@ -257,7 +257,7 @@ class ProxyConnection:
         if isinstance(message, RawNotification):
             return None
         if has_duplicate_keys(message.frame):
-            return DirectResponse(InvalidRequest("A member of the message is there twice"))
+            return DirectResponse(InvalidRequest("The message has a duplicate key"))
         is_proxy = message.method in INITIALIZE
         if is_proxy and not self._options.is_proxied:
             return _refuse_proxy(message)

@@ -137,10 +137,10 @@ class Direction:
             return None
         if handler is not None and has_duplicate_keys(message.frame):
             if isinstance(message, PendingRequest):
-                message.refuse(InvalidRequest("A member of the message is there twice"))
+                message.refuse(InvalidRequest("The message has a duplicate key"))
             else:
                 logger.warning(
-                    "%s: a member of %s is there twice; dropped",
+                    "%s: a %s has a duplicate key; dropped",
                     self.connection.name,
                     message.method,
                 )

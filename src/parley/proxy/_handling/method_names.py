@@ -63,4 +63,4 @@ def check_method(method: object, to: To) -> None:
         raise LocalProtocolError(f"there is no method {method!r}; {hint}")
     if not sides & {to, "either"}:
         who, other = ("agent", "from_agent") if to == "agent" else ("client", "from_client")
-        raise LocalProtocolError(f"it is the {who} that says {method}; use {other}")
+        raise LocalProtocolError(f"{method} is sent by the {who}; use {other}")

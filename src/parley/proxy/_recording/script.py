@@ -175,7 +175,7 @@ class ReplayScript:
         begun = [(type(step), self._methods[step.key], step.key) for step in kept[:4]]
         for what, each, methods in (
             ("begin with initialize", begun[:2], {"initialize"}),
-            ("go on with a session that is opened", begun[2:], OPENS),
+            ("continue with the opening of a session", begun[2:], OPENS),
         ):
             kinds = [kind for kind, _, _ in each]
             is_one = len({key for _, _, key in each}) == 1

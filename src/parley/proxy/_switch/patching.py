@@ -31,9 +31,9 @@ def patch_object(body: bytes, changes: Mapping[str, bytes | None]) -> bytes:
     try:
         places = locate(body, *changes)
     except AmbiguousMessage as error:
-        raise InvalidParams("A member is there twice") from error
+        raise InvalidParams("The params have a duplicate key") from error
     except DECODE_ERRORS as error:
-        raise InvalidParams("The params are no object") from error
+        raise InvalidParams("The params are not an object") from error
     if any(value is None and name in places for name, value in changes.items()):
         return _rebuild(body, changes)
     for name in sorted(places, key=lambda name: places[name], reverse=True):
@@ -95,7 +95,7 @@ def _member(body: bytes, name: str) -> bytes:
     try:
         return bytes(_decode_members(body or b"{}").get(name, Raw(b"{}")))
     except DECODE_ERRORS as error:
-        raise InvalidParams("The params are no object") from error
+        raise InvalidParams("The params are not an object") from error
 
 
 def merge_meta(params: Raw, meta: Raw) -> Raw:

@@ -195,7 +195,7 @@ class Port:
         if method == CANCEL:
             self._cancelled(params)
         elif not self._is_trusted and is_ambiguous(frame, params):
-            logger.warning("%s: a member of a notification is there twice; dropped", self.name)
+            logger.warning("%s: a notification has a duplicate key; dropped", self.name)
         else:
             self._note(RawNotification(method, peek_session(params), frame))
 
@@ -212,7 +212,7 @@ class Port:
             if not self._is_trusted and is_ambiguous(frame, request.params):
                 raise AmbiguousMessage
         except AmbiguousMessage:
-            error = InvalidRequest("A member of the message is there twice")
+            error = InvalidRequest("The message has a duplicate key")
             self._refuse(request.id, error, group)
             return
         raw_id = msgspec.json.encode(request.id) if spliced is None else spliced[1]

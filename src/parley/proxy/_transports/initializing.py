@@ -159,7 +159,7 @@ class InitializingTransport:
         self._asked = None
         self._timeout.end()
         if is_unknown and self._method != "initialize":
-            text = f"{self.name} is no proxy: it does not know {self._methods[0]}"
+            text = f"{self.name} is not a proxy: it does not support {self._methods[0]}"
             return error_response(msgspec.json.encode(id), InternalError(text))
         if isinstance(message, Success):
             if (answered := peek_params(message.result).protocol_version or 0) > asked > 0:

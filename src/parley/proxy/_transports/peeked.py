@@ -88,7 +88,7 @@ class PeekedTransport:
     def _look(self, frame: Frame, message: Message | None) -> None:
         if isinstance(message, Request) and message.method in ("initialize", *INITIALIZE):
             if has_duplicate_keys(bytes(frame)):
-                twice = InvalidRequest("A member of the message is there twice")
+                twice = InvalidRequest("The message has a duplicate key")
                 self._refuse(message.id, twice)
                 return
             self._kept.append(frame)

@@ -132,7 +132,9 @@ def unwrap(frame: Frame) -> bytes | Message | None:
     try:
         return _unwrap_inner(id, _decode_inner(message.params))
     except DECODE_ERRORS as error:
-        raise WrapRejected(id, InvalidParams("What is wrapped is no message")) from error
+        raise WrapRejected(
+            id, InvalidParams("proxy/successor does not contain a message")
+        ) from error
 
 
 def _id_of(frame: Frame, request: Request) -> Raw:
@@ -161,9 +163,9 @@ def _unwrap_inner(id: Raw, inner: _Inner) -> bytes:
     """Return what was wrapped, under the id that its wrapper has."""
     method, params = inner.method, inner.params
     if inner.peer is not ABSENT and bytes(inner.peer) != b"null":
-        raise WrapRejected(id, InvalidParams("There is no such peer; leave it out"))
+        raise WrapRejected(id, InvalidParams("The peer is unknown; leave it out"))
     if is_wrapped(method) or not method:
-        raise WrapRejected(id, InvalidParams("What is wrapped is no message"))
+        raise WrapRejected(id, InvalidParams("proxy/successor does not contain a message"))
     if inner.meta is not ABSENT:
         params = merge_meta(params, inner.meta)
     if inner.rfd_meta is not ABSENT:

@@ -135,13 +135,13 @@ def _content(path: Path, limit: int) -> bytes:
     handle = os.open(path, _READING)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path} is no file")
+            raise OSError(f"{path} is not a file")
         return file.read(limit)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command line."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="AGENTS.md unless told otherwise")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="default: AGENTS.md")
     parser.add_argument(
         "--max-bytes",
         type=byte_size,

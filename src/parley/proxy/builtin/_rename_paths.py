@@ -122,7 +122,7 @@ def rename_paths(*pairs: tuple[str, str], text: bool = False) -> Proxy:
 
 def _clean(name: str) -> str:
     if not _ABSOLUTE.match(name):
-        raise ConfigError(f"rename-paths: {name!r} is no absolute path")
+        raise ConfigError(f"rename-paths: {name!r} is not an absolute path")
     shorter = name.rstrip("/\\")
     if not shorter:
         raise ConfigError("rename-paths: the root of all files cannot be renamed")

@@ -176,7 +176,7 @@ async def test_a_record_out_of_order_is_not_played(tmp_path: Path) -> None:
     for bad, why in (
         (lines[2:], "does not begin with initialize"),
         ([lines[0], *lines[2:]], "does not begin with initialize"),
-        ([*lines[:2], *asked, *lines[2:]], "does not go on with a session"),
+        ([*lines[:2], *asked, *lines[2:]], "does not continue with the opening"),
         ([lines[0], lines[2], lines[1], *lines[3:]], "does not begin with initialize"),
         ([lines[1], lines[0], *lines[2:]], "does not begin with initialize"),
     ):

@@ -90,7 +90,7 @@ def test_anything_else_is_a_command(line: str | list[str]) -> None:
         ("redact short", "redact: a secret has at least 6 characters"),
         ("redact --to-agent --to-client", "not allowed with argument"),
         ("rename-paths /a", "has no =; write CLIENT=AGENT"),
-        ("rename-paths a=/b", "'a' is no absolute path"),
+        ("rename-paths a=/b", "'a' is not an absolute path"),
         ("rename-paths /=/b", "the root of all files cannot be renamed"),
         ("rename-paths /a=/c /b=/c", "a directory is there twice"),
         ("policy --allow cook", "there is no kind 'cook'"),

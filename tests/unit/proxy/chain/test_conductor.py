@@ -247,7 +247,7 @@ async def test_a_chain_without_an_agent_says_so_to_a_client() -> None:
 
 
 async def test_an_agent_in_the_place_of_a_proxy_is_named() -> None:
-    with pytest.raises(InternalError, match="is no proxy: it does not know proxy/init"):
+    with pytest.raises(InternalError, match="is not a proxy: it does not support proxy/init"):
         async with parley.connect(Conductor(echo(), agent=echo())):
             pass
 

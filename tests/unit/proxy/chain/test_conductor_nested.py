@@ -59,7 +59,7 @@ async def test_the_successor_of_the_last_proxy_is_the_conductors_own(prefix: str
 async def test_a_chain_with_an_agent_is_no_part_of_another() -> None:
     above = ConductedChain(Conductor(agent=FakeComponent()))
     above.client.say(request("i", "proxy/initialize", PARAMS[2]))
-    assert "ends with an agent" in (await above.client.hear())["error"]["message"]
+    assert "has an agent of its own" in (await above.client.hear())["error"]["message"]
 
 
 async def test_how_deep_a_conductor_is_is_told_inside_and_nowhere_else() -> None:

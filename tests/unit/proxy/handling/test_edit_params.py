@@ -98,7 +98,7 @@ async def test_a_notification_that_can_be_read_in_two_ways_passes_no_handler(
     talk.agent.say(told % update, told % b'{"sessionUpdate":"_x","y":[{"b":1},{"b":1}]}')
     assert (await talk.client.hear())["params"]["update"]["sessionUpdate"] == "_x"
     assert seen == ["_x"]
-    assert "is there twice; dropped" in caplog.text
+    assert "has a duplicate key; dropped" in caplog.text
 
 
 @pytest.mark.parametrize("frame", TWICE)

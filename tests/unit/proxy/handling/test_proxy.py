@@ -362,9 +362,9 @@ def test_a_handler_that_would_wait_in_vain_is_refused() -> None:
         proxy.from_client("session/prmpt")
     with pytest.raises(LocalProtocolError, match="names of your own begin with _"):
         proxy.from_agent("ping")
-    with pytest.raises(LocalProtocolError, match="the agent that says session/update; use from_ag"):
+    with pytest.raises(LocalProtocolError, match="session/update is sent by the agent; use from_a"):
         proxy.from_client("session/update")
-    with pytest.raises(LocalProtocolError, match="the client that says session/new; use from_cl"):
+    with pytest.raises(LocalProtocolError, match="session/new is sent by the client; use from_cl"):
         proxy.from_agent("session/new")
     with pytest.raises(LocalProtocolError, match="is called initialize here"):
         proxy.from_client("proxy/initialize")

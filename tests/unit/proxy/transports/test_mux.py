@@ -253,6 +253,6 @@ async def test_who_does_not_read_what_it_is_refused_is_not_read() -> None:
         assert said < 100 * HIGH_WATER_BYTES // len(wrong), "all of it is read"
     pipe.far.transport.resume_reading()
     for _ in range(said):
-        assert b"There is no such peer" in await pipe.far.next()
+        assert b"The peer is unknown" in await pipe.far.next()
     pipe.far.say(NOTE)
     assert await pipe.front.next() == NOTE
