@@ -366,7 +366,7 @@ def _respond_with_shared_result(
 
 
 def _refusal(frame: bytes) -> RequestError:
-    """Return why the agent was not initialized, as it has said or how it has ended."""
+    """Return the error of a failed `initialize`: the agent's, or how the agent ended."""
     answer = decode_frame(frame)
     if not isinstance(answer, Failure):
         return InternalError("The agent rejected initialize")

@@ -55,7 +55,7 @@ class GatewayApp:
             gateway: The agents.
             access: Who gets in; the local user alone, if not given.
             limits: What is held at most, of each agent.
-            page: What the page for browsers is told; without it there is none.
+            page: The settings of the page for browsers; None for no page.
         """
         access = access or Access()
         endpoints = [_Endpoint(host, has_one_principal=access.is_single) for host in gateway]

@@ -130,7 +130,7 @@ class ClientConnection:
             self._ended.set_result(None)
         if self.process is not None:
             self.process.client_left(self)
-        if not self.host.is_shared:  # there it goes on
+        if not self.host.is_shared:  # a shared agent continues to open it
             self.host.sessions.client_left(self)
 
     def _is_awaited_by_others(self, call: PendingRequest) -> bool:

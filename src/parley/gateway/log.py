@@ -47,10 +47,10 @@ def _now() -> str:
 
 
 def _json(event: Event) -> str:
-    told = msgspec.to_builtins(event)
+    fields = msgspec.to_builtins(event)
     if event.seconds is not None:
-        told["seconds"] = round(event.seconds, 3)
-    return msgspec.json.encode({"at": _now(), **told}).decode()
+        fields["seconds"] = round(event.seconds, 3)
+    return msgspec.json.encode({"at": _now(), **fields}).decode()
 
 
 def _text(event: Event) -> str:
@@ -68,7 +68,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
-        told = {
+        fields = {
             "at": _now(),
             "event": "log",
             "level": record.levelname.lower(),
@@ -76,5 +76,5 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         if record.exc_info:
-            told["trace"] = self.formatException(record.exc_info)
-        return sanitize_text(msgspec.json.encode(told).decode(), is_line=True)
+            fields["trace"] = self.formatException(record.exc_info)
+        return sanitize_text(msgspec.json.encode(fields).decode(), is_line=True)

@@ -112,22 +112,22 @@ class Metrics:
                 lambda it: sum(each.history_bytes for each in it.sessions),
             ),
         }
-        for name, (told, value) in gauges.items():
-            yield from _family(name, "gauge", told)
+        for name, (description, value) in gauges.items():
+            yield from _family(name, "gauge", description)
             yield from (f"{name}{_labels({'agent': it.name})} {value(it)}" for it in hosts)
-        for name, told, fields in (
+        for name, description, fields in (
             ("parley_messages_total", "Messages.", ("messages_in", "messages_out")),
             ("parley_message_bytes_total", "Bytes of messages.", ("bytes_in", "bytes_out")),
         ):
-            yield from _family(name, "counter", f"{told} in: from clients, out: to them.")
+            yield from _family(name, "counter", f"{description} in: from clients, out: to them.")
             for it in hosts:
                 for field in fields:
                     labels = {"agent": it.name, "direction": field.rpartition("_")[2]}
                     yield f"{name}{_labels(labels)} {getattr(it.totals, field)}"
 
     def _so_far(self) -> Iterable[str]:
-        for event, (name, told) in _COUNTED.items():
-            yield from self._counter(event, name, told, "agent")
+        for event, (name, description) in _COUNTED.items():
+            yield from self._counter(event, name, description, "agent")
         exits = "Agents that ended: by themselves, with an error, by a signal."
         yield from self._counter("exit", "parley_agent_exits_total", exits, "agent", "how")
         refused = "Requests of HTTP and WebSocket that were refused, by reason."
@@ -135,8 +135,8 @@ class Metrics:
         errors = "Requests of clients that were answered with an error, by its code."
         yield from self._counter("error", "parley_errors_total", errors, "agent", "code")
 
-    def _counter(self, event: str, name: str, told: str, *labels: str) -> Iterable[str]:
-        yield from _family(name, "counter", told)
+    def _counter(self, event: str, name: str, description: str, *labels: str) -> Iterable[str]:
+        yield from _family(name, "counter", description)
         for values, count in sorted(self._counters[event].items()):
             yield f"{name}{_labels(dict(zip(labels, values, strict=True)))} {count}"
 
@@ -151,8 +151,8 @@ class Metrics:
             yield from histogram.lines(name, {"agent": agent})
 
 
-def _family(name: str, kind: str, told: str) -> Iterable[str]:
-    yield f"# HELP {name} {told}"
+def _family(name: str, kind: str, description: str) -> Iterable[str]:
+    yield f"# HELP {name} {description}"
     yield f"# TYPE {name} {kind}"
 
 

@@ -45,12 +45,12 @@ __all__ = ["FORWARDED", "OperatorApp"]
 _PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
 """Headers of proxies: then the client is not on this machine, whatever the socket says."""
-_TOLD_HEADERS = {"foreign_host": b"host", "foreign_origin": b"origin"}
+_LOGGED_HEADERS = {"foreign_host": b"host", "foreign_origin": b"origin"}
 """The headers whose rejected values are logged, so that the user knows what to allow."""
 _SHOWN_CHARACTERS = 80
 _LATE = "connection_ended"
-"""Who comes late for a connection that has ended is answered, but it is no refusal to tell of: the
-agent has died, or the client has left, and that has been told."""
+"""The reason of late requests for an ended connection. They are not counted as refusals, because
+the end of the connection has been reported."""
 _ALLOW = ((b"allow", b"GET, HEAD"),)
 _NOT_STORED = (b"cache-control", b"no-store")
 
@@ -84,7 +84,7 @@ class OperatorApp:
             access: The access rules, and the file of the user's token.
             metrics: The figures; None for none.
             who_measures: Who may see them.
-            on_event: Is told what is refused.
+            on_event: Called with each refusal.
         """
         self._app = app
         self._gateway = gateway
@@ -184,7 +184,7 @@ class _Watched:
         )
 
     def _asked(self, reason: str) -> str:
-        header = _TOLD_HEADERS.get(reason)
+        header = _LOGGED_HEADERS.get(reason)
         if header is None:
             return ""
         return ", ".join(Headers(self._scope["headers"]).every(header))[:_SHOWN_CHARACTERS]

@@ -143,9 +143,9 @@ async def open_service(
 
     Args:
         settings: Which agents, to whom, where.
-        on_event: Is told what happens.
+        on_event: Called with the events.
         on_stderr: Sees what agents write to their stderr, with their names.
-        owners: Remembers whose sessions are; in the state directory if not given.
+        owners: Remembers the owners of sessions; in the state directory by default.
 
     Raises:
         ConfigError: Something in the settings cannot be used, or would let everybody in.

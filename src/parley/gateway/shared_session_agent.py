@@ -310,7 +310,7 @@ class Subscriber:
         self._is_beginning = False
         self._is_own_turn = False
 
-    # What it is told and asked
+    # To the client
 
     def start(self) -> None:
         """Start delivering, after the client got the history and the response."""
@@ -400,7 +400,7 @@ class Subscriber:
             await self.agent.surface.update(self.session.id, failed_turn(error))
         self.agent.detach(self)
 
-    # What it says
+    # From the client
 
     async def prompt(self, params: v2.PromptRequest, request: RequestContext) -> v2.PromptResponse:
         """Forward a prompt, after the running turn if there may be only one."""
@@ -532,13 +532,13 @@ class Subscriber:
 
 def _answered(
     future: asyncio.Future[bytes],
-    told: Callable[[bytes], None] | None,
+    on_response: Callable[[bytes], None] | None,
     call: PendingRequest,
     frame: bytes,
     is_result: bool,
 ) -> bool:
-    if told is not None:
-        told(frame)
+    if on_response is not None:
+        on_response(frame)
     if not future.done():
         future.set_result(frame)
     return True
@@ -547,4 +547,4 @@ def _answered(
 def _logged(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, AcpError):
-        logger.error("an attached client could not be told", exc_info=error)
+        logger.error("updates could not be delivered to an attached client", exc_info=error)
