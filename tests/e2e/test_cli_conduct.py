@@ -210,7 +210,7 @@ def test_a_chain_that_ends_with_itself_is_refused(places: Path) -> None:
     _configure(places, '[chains.a]\nagent = "b"\n[chains.b]\nagent = "a"\n')
     done = parley("run", "x", "-a", "a")
     assert done.returncode == 2
-    assert "ends with itself" in done.stderr
+    assert "the chain contains itself through b" in done.stderr
 
 
 def test_a_process_that_starts_itself_is_stopped(places: Path) -> None:

@@ -48,6 +48,7 @@ from parley.transport._memory import memory_pair
 from parley.transport._pipe import PipeTransport
 from parley.transport._process import ProcessTransport
 from parley.transport._target import (
+    Servable,
     TargetOptions,
     is_on_other_host,
     open_target,
@@ -265,7 +266,7 @@ class Chain:
 
     async def _reach(self, component: ComponentSpec) -> Transport:
         target = component.target
-        assert not isinstance(target, Proxy | TerminatingProxy)
+        assert isinstance(target, Servable) or not isinstance(target, Proxy | TerminatingProxy)
         options: TargetOptions = {**component.options}
         env = {**(options.get("env") or {}), _DEPTH_VARIABLE: str(_process_depth() + 1)}
         options["env"] = env
