@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.unit.tui.editor import scene as editor
-from tests.unit.tui.editor.desk import editing
-from tests.unit.tui.story import README, ask, scene, svg
+from tests.unit.tui.editor import editor_pictures as editor
+from tests.unit.tui.editor.editor_session import editing
+from tests.unit.tui.sample_chat import README, ask, scene, svg
 
 DOCUMENTS = Path(__file__).parents[1] / "docs"
 

@@ -83,8 +83,8 @@ def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
     with chat("chat") as terminal:
         terminal.press("perm\r")
         terminal.shows("May I?")
-        terminal.shows("asks you")
-        terminal.answer("asks you", "y")
+        terminal.shows("Waiting for you")
+        terminal.answer("Waiting for you", "y")
         terminal.shows('"optionId":"yes"')
         terminal.shows("ready")
         terminal.press("slow\r")
@@ -92,7 +92,7 @@ def test_a_turn_with_a_permission_a_cancel_and_a_crash() -> None:
         terminal.press("\x1b")
         terminal.shows("! cancelled", "ready")
         terminal.press("crash\r")
-        terminal.shows("exited with code 3", "F5 restarts")
+        terminal.shows("exited with code 3", "Press F5 to restart")
         terminal.press("\r")
         terminal.shows("ready")
         assert terminal.leave() == 0
@@ -123,8 +123,8 @@ def test_no_byte_of_an_agent_is_obeyed(tmp_path: Path) -> None:
     program.write_text(EVIL_AGENT)
     with chat("chat", f"{sys.executable} {program}") as terminal:
         terminal.press("go\r")
-        terminal.shows("asks you")
-        terminal.answer("asks you", "\x1b")
+        terminal.shows("Waiting for you")
+        terminal.answer("Waiting for you", "\x1b")
         terminal.shows("said")
         terminal.press("\x04")
         terminal.exit_code()

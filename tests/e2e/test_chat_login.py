@@ -27,7 +27,7 @@ def log_in_here(terminal: Terminal) -> None:
     terminal.shows("1 of 2")
     terminal.until_quiet(0.5)
     terminal.press("\r")
-    terminal.until("parley: this runs now: ")
+    terminal.until("parley: running ")
     terminal.until("Token: ")
 
 
@@ -52,9 +52,9 @@ def test_a_login_that_fails_can_be_read_is_told_and_asked_for_again(tmp_path: Pa
         log_in_here(terminal)
         terminal.press("\x04")
         terminal.until("EOFError")
-        terminal.until("its exit status is 1; Enter goes back to the chat")
+        terminal.until("it exited with code 1. Press Enter to return to the chat.")
         terminal.press("\r")
-        terminal.shows("The login in a terminal failed", "wants a login")
+        terminal.shows("The login in a terminal failed", "requires a login")
         assert not token.exists()
         terminal.press("\r")
         terminal.shows("The agent wants a login")
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_the_login_and_not_the_chat(tmp_path: Path) -> None:
         log_in_here(terminal)
         terminal.until_quiet(0.5)  # the prompt is there a little before it can be interrupted
         terminal.press("\x03")
-        terminal.shows("The login in a terminal failed", "wants a login")
+        terminal.shows("The login in a terminal failed", "requires a login")
         assert not token.exists()
         terminal.press("\x04")
         assert terminal.exit_code() == 0

@@ -78,8 +78,8 @@ def test_without_colours_everything_is_told_by_signs_and_words() -> None:
         terminal.press("diff\r")
         terminal.shows("- old world", "+ new world", "✓", "diff:done")
         terminal.press("perm\r")
-        terminal.shows("May I?", "▸ 2 n  No", "asks you")
-        terminal.answer("asks you", "n")
+        terminal.shows("May I?", "▸ 2 n  No", "Waiting for you")
+        terminal.answer("Waiting for you", "n")
         terminal.shows("not allowed")
         terminal.press("\x04")
         assert terminal.exit_code() == 0

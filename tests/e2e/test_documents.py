@@ -28,7 +28,7 @@ from parley.nes.serving import ServedSession
 from parley.session._transcript import Transcript
 from parley.testing import Recorder, ScriptedPeer
 from parley.tui.commands import COMMANDS
-from parley.tui.keys import KEYS, shown_key
+from parley.tui.keys import KEYS, key_label
 
 from .shell import EXAMPLES, ROOT, Shell
 
@@ -187,7 +187,7 @@ def test_the_commands_of_the_chat_are_those_of_its_page() -> None:
     assert rows("## Commands") == {
         (
             f"/{each.name} {each.argument}".rstrip(),
-            shown_key(each.key),
+            key_label(each.key),
             f"{each.title.rstrip('…')}: {each.what}",
         )
         for each in COMMANDS

@@ -63,5 +63,5 @@ def test_it_needs_a_terminal_and_a_file_that_it_can_edit(tmp_path: Path) -> None
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\x00")
     with run_in_terminal(*PARLEY, "nes", "demo", str(binary), env=TERM) as terminal:
-        terminal.until("is no text in UTF-8")
+        terminal.until("is not valid UTF-8 text")
         assert terminal.exit_code() == 2

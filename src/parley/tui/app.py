@@ -23,11 +23,11 @@ from . import actions
 from .chat import Chat
 from .commands import Palette, bindings
 from .composer import Composer
-from .dialogs.pages import Opener, open_page
-from .logs import Logs
+from .dialogs.url_card import Opener, open_page
+from .log_forwarder import LogForwarder
 from .render.blocks import Kind
-from .render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard
-from .signals import Signals
+from .render.theme import ANSI_DARK, ANSI_LIGHT, THEMES, ControlFilter
+from .signals import ExitSignals
 from .tab import Tab
 from .tab_bar import TabBar
 from .terminal_handover import TerminalHandover
@@ -90,7 +90,7 @@ class ChatApp(App[int]):
         self._bar = TabBar()
         self._stack = Vertical()
         self._shutting: set[Tab] = set()
-        self._guard = Guard()
+        self._guard = ControlFilter()
         self._waiting: set[Tab] = set()
         self._clock = clock
         self._interrupted_at = float("-inf")
@@ -132,7 +132,7 @@ class ChatApp(App[int]):
         """Run until the user leaves; returns the exit code, and no agent is left."""
         gc.freeze()  # what is loaded now stays, and is not gone through again while keys wait
         try:
-            with Signals(self.leave), Logs(self._note):
+            with ExitSignals(self.leave), LogForwarder(self._note):
                 await self.run_async()
         finally:
             await self.end()

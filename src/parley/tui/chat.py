@@ -30,15 +30,15 @@ from parley.errors import AcpError, ProcessExited, RequestError
 from parley.journal import Record
 from parley.schema import v2
 
-from .commands import COMMANDS, ours
+from .commands import COMMANDS, command_list
 from .composer import Composer
-from .dialogs.asked import Asked
-from .dialogs.details import told_of
+from .dialogs.dialog import Dialog
 from .dialogs.dock import Dock
-from .dialogs.forms import FormCard
-from .dialogs.pages import UrlCard
+from .dialogs.form_card import FormCard
+from .dialogs.permission_card import PermissionCard
+from .dialogs.permission_details import describe_decision
 from .dialogs.pickers import LoginPicker
-from .dialogs.questions import PermissionCard
+from .dialogs.url_card import UrlCard
 from .render.blocks import Block, Kind, Note, one_line
 from .render.welcome import Welcome
 from .status import MARKS, how_to_go_on, pieces_of
@@ -222,7 +222,7 @@ class Chat(Tab, View):
         has_card = self.dock.card is not None and self.dock.card.has_focus_within
         seconds = None if phase is None else monotonic() - self._since
         self.status.show(
-            pieces_of(self.conversation, self.look, seconds=seconds, has_card=has_card)
+            pieces_of(self.conversation, self.theme, seconds=seconds, has_card=has_card)
         )
         _tell(self._queue, self._queued())
         _tell(self._dead, how_to_go_on(self.conversation) if state == "dead" else "")
@@ -321,12 +321,12 @@ class Chat(Tab, View):
     def _complete(self, text: str, cursor: int) -> Completion | None:
         if "@" in text and not self._files.is_fresh:
             self.work(self._list_files, "files")
-        commands = [*self.conversation.transcript.commands, *ours()]
+        commands = [*self.conversation.transcript.commands, *command_list()]
         return completion_at(text, cursor, commands, self._files.find)
 
     async def _list_files(self) -> None:
         await self._files.refresh()
-        self.composer.look()
+        self.composer.refresh_completions()
 
     # What the conversation tells
 
@@ -373,7 +373,7 @@ class Chat(Tab, View):
 
     def decided(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended."""
-        what = told_of(decided)
+        what = describe_decision(decided)
         chosen = "no answer" if decided.option is None else decided.option.name
         if decided.by == "user":
             said = "allowed" if decided.is_allowed else "not allowed"
@@ -428,7 +428,7 @@ class Chat(Tab, View):
         """Close the question whether to open a page: the agent has what it is for."""
         card = self.dock.card
         if isinstance(card, UrlCard) and card.request.elicitation_id == elicitation_id:
-            card.be_done()
+            card.complete()
         self.note("what that page is for is done", "good")
 
     async def choose_login(self, methods: list[v2.AuthMethod]) -> str | None:
@@ -460,7 +460,7 @@ class Chat(Tab, View):
     def _chat_app(self) -> ChatApp:
         return cast("ChatApp", self.whole)
 
-    async def _ask(self, card: Asked[T]) -> T:
+    async def _ask(self, card: Dialog[T]) -> T:
         return await self.dock.ask(card, self._asked, self.composer.focus_input)
 
     def _asked(self) -> None:

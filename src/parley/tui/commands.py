@@ -1,4 +1,4 @@
-"""Everything that can be done, once: for keys, the palette, `/name` in the input, and the help."""
+"""All commands, defined once for keys, the palette, `/name` in the input, and the help."""
 
 from __future__ import annotations
 
@@ -12,57 +12,57 @@ from textual.content import Content
 
 from parley.schema import v2
 
-from .keys import keys_of, shown_key
+from .keys import key_label, widget_keys
 from .render.blocks import one_line
 
 if TYPE_CHECKING:
     from .app import ChatApp
     from .chat import Chat
 
-__all__ = ["COMMANDS", "Command", "Palette", "bindings", "ours"]
+__all__ = ["COMMANDS", "Command", "Palette", "bindings", "command_list"]
 
 
 class Command(NamedTuple):
-    """Something that the user can have done."""
+    """A command of the user."""
 
     name: str
-    """Behind the slash; the app has an action `command('name')`."""
+    """The name after the slash; the app has an action `command('name')`."""
     title: str
     what: str
     key: str = ""
     argument: str = ""
-    """What may stand behind its name."""
+    """A placeholder for the argument; empty if there is none."""
 
 
 COMMANDS = (
-    Command("help", "Help", "every command and every key", "f1"),
-    Command("new", "New session", "begin anew with this agent in this tab", "ctrl+n"),
-    Command("tab", "New tab", "another session beside this one", "ctrl+t", "AGENT"),
-    Command("next", "Next tab", "go to the tab at the right", "f8"),
-    Command("previous", "Previous tab", "go to the tab at the left", "f7"),
-    Command("close", "Close tab", "end this session; the journal keeps it", "alt+w"),
-    Command("resume", "Resume…", "go on with an earlier session", "f3", "NAME"),
-    Command("options", "Options and modes…", "what the agent lets you choose", "f2"),
-    Command("agents", "Agents…", "talk to another agent", "f4"),
-    Command("earlier", "Earlier prompts…", "search what you have asked before", "ctrl+r"),
+    Command("help", "Help", "list all commands and keys", "f1"),
+    Command("new", "New session", "start a session with this agent in this tab", "ctrl+n"),
+    Command("tab", "New tab", "start a session in another tab", "ctrl+t", "AGENT"),
+    Command("next", "Next tab", "go to the next tab", "f8"),
+    Command("previous", "Previous tab", "go to the previous tab", "f7"),
+    Command("close", "Close tab", "end this session; it stays in the journal", "alt+w"),
+    Command("resume", "Resume…", "resume an earlier session", "f3", "NAME"),
+    Command("options", "Options and modes…", "change the options of the agent", "f2"),
+    Command("agents", "Agents…", "switch to another agent", "f4"),
+    Command("earlier", "Earlier prompts…", "search your earlier prompts", "ctrl+r"),
     Command("find", "Find in history", "search this conversation", "ctrl+f", "WORDS"),
-    Command("fold", "Fold or unfold all", "thoughts and tool calls, short or whole", "ctrl+o"),
-    Command("copy", "Copy last answer", "to the clipboard of the terminal", "alt+c"),
-    Command("links", "Open a link…", "a page that the conversation names", "alt+o"),
-    Command("pictures", "Open a picture…", "a copy of it, in the program for pictures"),
-    Command("export", "Export session", "as Markdown, .html or .jsonl", "", "FILE"),
-    Command("name", "Name session", "to find it again", "", "NAME"),
-    Command("theme", "Toggle theme", "dark or light", "f6"),
-    Command("redraw", "Paint anew", "if the screen is damaged", "ctrl+l"),
-    Command("cancel", "Cancel", "stop what the agent does", "escape"),
-    Command("restart", "Restart agent", "and go on with the session", "f5"),
-    Command("suspend", "Suspend", "back to the shell for a while; fg returns", "alt+z"),
-    Command("quit", "Quit", "end all agents and leave", "ctrl+q"),
+    Command("fold", "Fold or unfold all", "fold or unfold thoughts and tool calls", "ctrl+o"),
+    Command("copy", "Copy last answer", "copy it to the clipboard of the terminal", "alt+c"),
+    Command("links", "Open a link…", "open a web page that the conversation mentions", "alt+o"),
+    Command("pictures", "Open a picture…", "open a copy of an image in its viewer"),
+    Command("export", "Export session", "save it as Markdown, .html or .jsonl", "", "FILE"),
+    Command("name", "Name session", "give the session a name", "", "NAME"),
+    Command("theme", "Toggle theme", "switch between dark and light", "f6"),
+    Command("redraw", "Redraw", "repaint a damaged screen", "ctrl+l"),
+    Command("cancel", "Cancel", "stop the turn", "escape"),
+    Command("restart", "Restart agent", "restart the agent and resume the session", "f5"),
+    Command("suspend", "Suspend", "return to the shell; fg resumes", "alt+z"),
+    Command("quit", "Quit", "end all agents and quit", "ctrl+q"),
 )
 """The commands in the order of the help."""
 
 _BY_WIDGETS = frozenset({"escape", "ctrl+r"})
-"""Keys that mean something else in another place."""
+"""Keys with another meaning in some widgets."""
 
 
 def bindings() -> list[Binding]:
@@ -74,8 +74,8 @@ def bindings() -> list[Binding]:
     ]
 
 
-def ours() -> list[v2.AvailableCommand]:
-    """Return the commands as an agent would offer them."""
+def command_list() -> list[v2.AvailableCommand]:
+    """Return the commands in the form of an agent's commands."""
     return [
         v2.Command(
             name=each.name,
@@ -87,71 +87,73 @@ def ours() -> list[v2.AvailableCommand]:
 
 
 class Palette(Provider):
-    """Finds commands, keys and tabs by what they are called and by what they do."""
+    """Finds commands, keys and tabs by name and description."""
 
     async def discover(self) -> Hits:
-        """Go through everything."""
-        for each in self._offers():
-            yield DiscoveryHit(each.shown, each.does, text=each.text, help=each.what or None)
+        """Yield all entries."""
+        for each in self._entries():
+            yield DiscoveryHit(each.shown, each.run, text=each.text, help=each.what or None)
 
     async def search(self, query: str) -> Hits:
-        """Go through what fits."""
+        """Yield the entries that match."""
         matcher = self.matcher(query)
-        for each in self._offers():
+        for each in self._entries():
             by_what = matcher.match(each.what) / 2 if each.what else 0
             by_name = matcher.match(f"/{each.name}") if each.name else 0
             if score := max(matcher.match(each.text), by_what, by_name):
                 shown = matcher.highlight(str(each.shown)) if each.name else each.shown
-                yield Hit(score, shown, each.does, text=each.text, help=each.what or None)
+                yield Hit(score, shown, each.run, text=each.text, help=each.what or None)
 
-    def _offers(self) -> Iterator[_Offer]:
+    def _entries(self) -> Iterator[_PaletteEntry]:
         app = cast("ChatApp", self.app)
         for each in COMMANDS:
-            does = partial(app.run_command, each.name)
-            yield _Offer(_shown(each.title, each.key), does, each.title, each.what, each.name)
+            run = partial(app.run_command, each.name)
+            yield _PaletteEntry(
+                _title_with_key(each.title, each.key), run, each.title, each.what, each.name
+            )
         if app.chat is not None:
-            yield from _of_agent(app.chat)
+            yield from _agent_entries(app.chat)
         for index, tab in enumerate(app.tabs):
             text = one_line(f"Tab {index + 1}: {tab.label}")  # an agent may name it
-            yield _Offer(Content(text), partial(app.go_to_tab, index), text)
+            yield _PaletteEntry(Content(text), partial(app.go_to_tab, index), text)
         places = {app.tab.history: "in the history", app.tab: "in this tab", app: "everywhere"}
         for owner, place in places.items():
-            for keys, action, what in keys_of(owner):
+            for keys, action, what in widget_keys(owner):
                 if what and not _is_command(keys, action):
                     acts = partial(app.run_action, action, owner)
-                    yield _Offer(Content(f"{what}  {keys}"), acts, what, place)
+                    yield _PaletteEntry(Content(f"{what}  {keys}"), acts, what, place)
 
 
-class _Offer(NamedTuple):
-    """Something that the palette finds."""
+class _PaletteEntry(NamedTuple):
+    """An entry of the palette."""
 
     shown: Content
-    does: Callable[[], object]
+    run: Callable[[], object]
     text: str
     what: str = ""
     name: str = ""
-    """What it is called behind a slash."""
+    """The name after the slash; empty if it is not a command."""
 
 
-def _of_agent(chat: Chat) -> Iterator[_Offer]:
-    """Go through the commands of the agent; choosing one begins a prompt.
+def _agent_entries(chat: Chat) -> Iterator[_PaletteEntry]:
+    """Yield the commands of the agent; choosing one begins a prompt.
 
-    What they do stands beside them, because the palette reads markup in the line below.
+    The description is in the same line, because the palette interprets markup in the help line.
     """
     for each in chat.conversation.transcript.commands:
         if isinstance(each, v2.Command):
             text = one_line(f"/{each.name}  {each.description}")
-            yield _Offer(Content(text), partial(_begin, chat, f"/{each.name} "), text)
+            yield _PaletteEntry(Content(text), partial(_start_prompt, chat, f"/{each.name} "), text)
 
 
-def _begin(chat: Chat, text: str) -> None:
+def _start_prompt(chat: Chat, text: str) -> None:
     chat.composer.text = text
     chat.composer.focus_input()
 
 
-def _shown(title: str, key: str) -> Content:
-    return Content(f"{title}  {shown_key(key)}" if key else title)
+def _title_with_key(title: str, key: str) -> Content:
+    return Content(f"{title}  {key_label(key)}" if key else title)
 
 
 def _is_command(keys: str, action: str) -> bool:
-    return action.startswith("command(") or keys in {shown_key(each.key) for each in COMMANDS}
+    return action.startswith("command(") or keys in {key_label(each.key) for each in COMMANDS}

@@ -1,8 +1,8 @@
-"""Where prompts are written.
+"""The composer, in which prompts are written.
 
 Enter sends, and Shift-Enter, Alt-Enter or Ctrl-J begin a new line. A list above the input offers
-what can be written: commands behind `/`, files behind `@`, and with Ctrl-R earlier prompts. Up and
-Down go through earlier prompts too, when there is no line to go to.
+completions: commands after `/`, files after `@`, and earlier prompts with Ctrl-R. On the first and
+the last line, Up and Down go through earlier prompts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from textual.widgets.option_list import Option
 from parley.conversation.completion import Completion, Item
 from parley.conversation.prompt_history import PromptHistory
 
-from .area import Area
+from .prompt_area import PromptArea
 from .render.blocks import one_line
 
 __all__ = ["Composer"]
@@ -31,15 +31,15 @@ _SHOWN = 50
 _WIDEST_LABEL = 32
 _NEW_LINE = frozenset({"shift+enter", "alt+enter", "ctrl+j", "ctrl+enter"})
 _AS_RETURN = frozenset({"shift+\r", "\r", "ctrl+\r"})
-"""What Textual calls Shift-, Alt- and Ctrl-Enter where the terminal tells keys as xterm does."""
+"""Textual's names of Shift-, Alt- and Ctrl-Enter in terminals with xterm's key encoding."""
 
 
-class _List(OptionList, can_focus=False):
-    """What can be written."""
+class _CompletionList(OptionList, can_focus=False):
+    """The list of completions."""
 
 
 class Composer(Vertical):
-    """Takes prompts, and helps to write them."""
+    """An input for prompts with completion and a history."""
 
     DEFAULT_CSS = """
     Composer {
@@ -56,17 +56,17 @@ class Composer(Vertical):
         color: $primary;
         text-style: bold;
     }
-    Composer Area {
+    Composer PromptArea {
         height: auto;
         min-height: 1;
         max-height: 40vh;
         padding: 0;
         background: $surface;
     }
-    Composer Area .text-area--placeholder {
+    Composer PromptArea .text-area--placeholder {
         color: $foreground 60%;
     }
-    Composer _List {
+    Composer _CompletionList {
         display: none;
         height: auto;
         max-height: 40vh;
@@ -78,23 +78,23 @@ class Composer(Vertical):
         text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
     }
-    Composer _List:nocolor > .option-list--option-highlighted {
+    Composer _CompletionList:nocolor > .option-list--option-highlighted {
         text-style: bold underline;
     }
     """
 
     class Sent(Message):
-        """The user says something."""
+        """The user has sent a prompt."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Left(Message):
-        """The user wants to leave."""
+        """The user wants to quit."""
 
     class Turned(Message):
-        """The user wants to see another page of the history."""
+        """The user wants to scroll the history by pages."""
 
         def __init__(self, pages: int) -> None:
             super().__init__()
@@ -111,22 +111,22 @@ class Composer(Vertical):
 
         Args:
             recall: Earlier prompts.
-            complete: Finds what can be written, by the text and the place of the cursor.
-            take_back: Takes the last prompt back that waits, and returns it; None if none does.
-            pasted: Returns what to write instead of what was pasted.
+            complete: Finds completions for a text and a cursor position.
+            take_back: Removes the last queued prompt and returns it; None if none is queued.
+            pasted: Returns the text to insert for a pasted text.
         """
         super().__init__()
         self._recall = recall
         self._complete = complete
         self._take_back = take_back
-        self._area = Area(self._takes, pasted)
-        self._list = _List()
+        self._area = PromptArea(self._handle_key, pasted)
+        self._list = _CompletionList()
         self._completion: Completion | None = None
-        self._draft: str | None = None  # what was written before a search
+        self._draft: str | None = None  # the text before a search
         self.touched_at = 0.0
-        """When a key was last pressed here that does not send, by the monotonic clock."""
-        self._age = -1  # which earlier prompt is shown; -1: none
-        self._unsent = ""  # what was written before earlier prompts were looked at
+        """The monotonic time of the last key here, except for one that sends."""
+        self._age = -1  # the index of the earlier prompt that is shown; -1 for none
+        self._unsent = ""  # the text before earlier prompts were shown
         self._closed_for = ""  # the text for which the list was closed
         self._keys: dict[str, Callable[[], bool]] = {
             "enter": self._enter,
@@ -148,11 +148,11 @@ class Composer(Vertical):
             yield Static(">", id="mark", markup=False)
             yield self._area
 
-    # What others may do
+    # The interface for other widgets
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text."""
         return self._area.text
 
     @text.setter
@@ -167,25 +167,25 @@ class Composer(Vertical):
 
     @property
     def offered(self) -> Sequence[Item]:
-        """What the list offers."""
+        """The completions in the list."""
         return self._completion.items if self._completion is not None else ()
 
     def focus_input(self) -> None:
-        """Let the user write."""
+        """Give the input the focus."""
         self._area.focus()
 
     def write(self, text: str) -> None:
-        """Write something where the cursor is, and let the user go on."""
-        self.screen.set_focus(self._area)  # at once: what is typed next comes behind it
+        """Insert text at the cursor, and give the input the focus."""
+        self.screen.set_focus(self._area)  # at once: text that is typed next must follow it
         self._area.insert(text)
 
     @property
     def has_keys(self) -> bool:
-        """Whether what is typed comes here."""
+        """Whether the input has the focus."""
         return self._area.has_focus
 
-    def look(self) -> None:
-        """Offer what can be written now; what can be completed may have changed."""
+    def refresh_completions(self) -> None:
+        """Update the list of completions."""
         text, cursor = self._area.text, self._cursor()
         if self._draft is not None:
             self._show(_found(self._recall.search(text), len(text)))
@@ -197,7 +197,7 @@ class Composer(Vertical):
 
     # Keys
 
-    def _takes(self, key: str) -> bool:
+    def _handle_key(self, key: str) -> bool:
         self.touched_at = monotonic()
         handle = self._keys.get(key)
         return handle is not None and handle()
@@ -217,7 +217,7 @@ class Composer(Vertical):
     def _send(self) -> None:
         text = self._area.text
         self.text = ""
-        self.touched_at = 0.0  # who has sent something waits for what comes
+        self.touched_at = 0.0  # after sending, the user is waiting and not typing
         self.post_message(self.Sent(text))
 
     def _new_line(self) -> bool:
@@ -257,7 +257,7 @@ class Composer(Vertical):
             self._age += 1
             self._put(self._recall.prompts[self._age])
             if not self._area.navigator.is_first_wrapped_line(self._area.cursor_location):
-                self._area.move_cursor((0, 0))  # so that Up goes on
+                self._area.move_cursor((0, 0))  # so that Up continues to older prompts
         return True
 
     def _newer(self) -> bool:
@@ -266,10 +266,10 @@ class Composer(Vertical):
         return True
 
     def search(self) -> bool:
-        """Search earlier prompts, or go to the next one that was found."""
+        """Search earlier prompts, or go to the next match."""
         if self._draft is None:
             self._draft, self._age = self._area.text, -1
-            self.look()
+            self.refresh_completions()
         else:
             self._step(1)
         return True
@@ -301,15 +301,15 @@ class Composer(Vertical):
         self._list.border_title = "earlier prompts" if self._draft is not None else None
 
     def _accept(self, *, is_sure: bool) -> bool:
-        """Write what is marked in the list.
+        """Insert the marked completion.
 
         Args:
-            is_sure: Whether to do so even if it is written already, but for a blank.
+            is_sure: Whether to insert it even if only a blank is missing.
 
         Returns:
-            Whether something was done.
+            Whether anything was done.
         """
-        self.look()  # what was typed last may not have been looked at yet
+        self.refresh_completions()  # the last key may not have been processed yet
         completion, at = self._completion, self._list.highlighted
         if completion is None or at is None:
             return False
@@ -339,13 +339,13 @@ class Composer(Vertical):
     def _written(self, event: TextArea.Changed | TextArea.SelectionChanged) -> None:
         event.stop()
         if self._age >= 0 and self._area.text != self._recall.prompts[self._age]:
-            self._age = -1  # it is a new one
-        self.look()
+            self._age = -1  # it was edited, so it is a new prompt
+        self.refresh_completions()
 
     def _put(self, text: str) -> None:
         self._area.text = text
         self._area.move_cursor(self._area.document.end)
-        self.look()
+        self.refresh_completions()
 
     def _cursor(self) -> int:
         row, column = self._area.cursor_location

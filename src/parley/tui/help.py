@@ -13,21 +13,21 @@ from textual.screen import ModalScreen
 
 from .commands import COMMANDS
 from .dialogs.pane import Pane
-from .keys import KEYS, shown_key
+from .keys import KEYS, key_label
 from .render.lines import Line, indent, wrap
-from .render.painting import Look
+from .render.theme import Theme
 
-__all__ = ["Help", "sections"]
+__all__ = ["Help", "help_sections"]
 
 _NAME_CELLS = 14
 _NARROW_CELLS = 56
-"""Below this width what a key does stands on a line of its own."""
+"""Below this width, the description of a key gets a line of its own."""
 _BEFORE_COMMANDS = 2
-"""So many places come first: those that one begins with."""
+"""The number of places that are listed before the commands."""
 
 
 class Help(ModalScreen[None]):
-    """Lists what can be done; any of Esc, Enter, q and F1 closes it."""
+    """Lists all commands and keys; Esc, Enter, q and F1 close it."""
 
     DEFAULT_CSS = """
     Help {
@@ -59,30 +59,30 @@ class Help(ModalScreen[None]):
         self.dismiss(None)
 
 
-def sections() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Go through what is listed: a heading, and what to press or write with what it does."""
+def help_sections() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield each heading with its rows: keys or a command, and the description."""
     places = [(place, list(rows)) for place, rows in KEYS.items()]
     commands: list[tuple[str, str]] = []
     for each in COMMANDS:
         name = f"/{each.name} {each.argument}"
-        left = f"{name:<{_NAME_CELLS}}{shown_key(each.key)}".rstrip()
+        left = f"{name:<{_NAME_CELLS}}{key_label(each.key)}".rstrip()
         commands.append((left, f"{each.title.rstrip('…')}: {each.what}"))
     yield from places[:_BEFORE_COMMANDS]
     yield "Commands", commands
     yield from places[_BEFORE_COMMANDS:]
 
 
-def _paint(width: int, look: Look) -> list[Line]:
+def _paint(width: int, theme: Theme) -> list[Line]:
     lines: list[Line] = []
-    for heading, rows in sections():
-        lines += [[], *wrap([(heading, look.heading)], width)]
+    for heading, rows in help_sections():
+        lines += [[], *wrap([(heading, theme.heading)], width)]
         column = 2 + max(len(left) for left, _ in rows)
         for left, right in rows:
-            name, what = (left, look.strong), (right, Style.null())
+            name, what = (left, theme.strong), (right, Style.null())
             if width < _NARROW_CELLS:
                 lines += wrap([name], width)
                 lines += indent(wrap([what], width - 2), ("  ", Style.null()))
             else:
                 told = wrap([what], width - column)
-                lines += indent(told, (f"{left:<{column}}", look.strong))
+                lines += indent(told, (f"{left:<{column}}", theme.strong))
     return lines[1:]

@@ -1,6 +1,6 @@
-"""What keys do, and how they are called: for the help, the palette and the documents.
+"""The names and descriptions of keys, for the help, the palette and the documents.
 
-Keys that mean a command are in `commands.py`; these are all others, by the place where they work.
+The keys of commands are in `commands.py`; these are all others, by the place where they work.
 """
 
 from __future__ import annotations
@@ -10,64 +10,64 @@ from collections.abc import Iterator
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-__all__ = ["KEYS", "keys_of", "shown_key"]
+__all__ = ["KEYS", "key_label", "widget_keys"]
 
 KEYS: dict[str, tuple[tuple[str, str], ...]] = {
     "In the input": (
-        ("Enter", "send; while the agent works the prompt is queued"),
-        ("Ctrl-J, Shift-Enter", "new line; so do Alt-Enter, and Enter behind a \\"),
+        ("Enter", "send; while the agent works, the prompt is queued"),
+        ("Ctrl-J, Shift-Enter", "new line; also Alt-Enter, and Enter after a \\"),
         ("Up, Down", "earlier prompts; Up takes back a queued one first"),
-        ("/", "commands, Parley's and the agent's"),
+        ("/", "commands of Parley and the agent"),
         ("@", "files to send along: @src/app.py, @src/app.py:10-20"),
-        ("Tab", "take what is offered; else go to a question or up"),
-        ("PageUp, PageDown", "turn the pages of the history"),
-        ("Esc", "close a list, else stop the agent"),
-        ("Ctrl-D", "leave, if the input is empty"),
+        ("Tab", "accept a completion; else go to a question or the history"),
+        ("PageUp, PageDown", "scroll the history by pages"),
+        ("Esc", "close a list, or else stop the agent"),
+        ("Ctrl-D", "quit, if the input is empty"),
     ),
     "Everywhere": (
-        ("Ctrl-P", "find a command, a key or a tab by its name"),
-        ("Ctrl-C", "close a list, copy a selection, empty the input; twice: leave"),
+        ("Ctrl-P", "search commands, keys and tabs"),
+        ("Ctrl-C", "close a list, copy a selection, clear the input; twice: quit"),
     ),
     "In the history": (
         ("Up, Down, k, j", "scroll"),
-        ("PageUp, PageDown, b, f", "turn pages"),
+        ("PageUp, PageDown, b, f", "scroll by pages"),
         ("Home, End, g, G", "go to the beginning, or to the end"),
-        ("Shift-Up, Shift-Down, K, J", "go to a thought, a tool call, a card"),
+        ("Shift-Up, Shift-Down, K, J", "go to the previous or next card, such as a tool call"),
         ("Enter, Space", "fold or unfold it"),
         ("Tab, Esc", "go to the input; Esc also stops the agent"),
-        ("Other letters", "are written into the input"),
+        ("Other letters", "are typed into the input"),
     ),
     "When the agent asks": (
-        ("y, n, 1-9", "answer with an option"),
-        ("Up, Down, Enter", "go to an option, and answer with it"),
+        ("y, n, 1-9", "choose an option"),
+        ("Up, Down, Enter", "go to an option, and choose it"),
         ("s, p", "remember the answer in this session, or in this project"),
-        ("PageUp, PageDown", "read the rest of what it is about"),
+        ("PageUp, PageDown", "read the rest of the details"),
         ("o, c, a, d", "a page: open it, copy it, open it yourself, decline"),
         ("Tab, Enter", "a form: next field; Enter in the last one submits"),
         ("Ctrl-S", "a form: submit it"),
-        ("Shift-Tab", "a form: go to what else can be done, as to decline"),
+        ("Shift-Tab", "a form: go to the other actions, such as decline"),
         ("Esc", "give no answer"),
     ),
     "In a list": (
-        ("Letters", "show only what fits"),
+        ("Letters", "filter the list"),
         ("Up, Down, PageUp, PageDown", "move"),
         ("Enter", "choose"),
         ("Esc", "leave"),
     ),
     "While finding": (
-        ("Up, Enter", "go to the place before"),
-        ("Down", "go to the next place"),
+        ("Up, Enter", "go to the previous match"),
+        ("Down", "go to the next match"),
         ("Esc", "close"),
     ),
     "In a replay": (
-        ("Space, p", "pause, or go on"),
+        ("Space, p", "pause or resume"),
         ("Right, n", "play one update"),
         ("+, =, -", "faster, slower"),
         ("s", "play the rest of the turn at once"),
         ("e", "play everything at once"),
     ),
 }
-"""By place, each key and what it does there."""
+"""For each place, the keys and their descriptions."""
 
 _NAMES = {
     "escape": "Esc",
@@ -79,19 +79,19 @@ _NAMES = {
 }
 
 
-def shown_key(key: str) -> str:
-    """Return how a key is called on a keyboard; a letter alone stays as it is typed."""
+def key_label(key: str) -> str:
+    """Return the name of a key on a keyboard; a single letter stays as it is typed."""
     if len(key) == 1:
         return key
     return "-".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
 
 
-def keys_of(owner: DOMNode) -> Iterator[tuple[str, str, str]]:
-    """Go through the keys that one of our widgets obeys: their names, the action, what it does."""
+def widget_keys(owner: DOMNode) -> Iterator[tuple[str, str, str]]:
+    """Yield the keys of one of our widgets: their names, the action, the description."""
     for kind in type(owner).__mro__:
         if not kind.__module__.startswith("parley."):
             continue
         for each in vars(kind).get("BINDINGS", ()):
             if isinstance(each, Binding):
-                names = ", ".join(shown_key(key) for key in each.key.split(","))
+                names = ", ".join(key_label(key) for key in each.key.split(","))
                 yield names, each.action, each.description

@@ -61,7 +61,7 @@ class Player(Tab):
     def tick(self) -> None:
         """Show where it is."""
         super().tick()
-        playback, look = self.playback, self.look
+        playback, theme = self.playback, self.theme
         state = "over" if self._is_over else "paused" if playback.is_paused else "playing"
         speed = "at once" if playback.speed is None else f"{playback.speed:g}x"
         space = "goes on" if playback.is_paused else "pauses"
@@ -70,11 +70,11 @@ class Player(Tab):
             keys = "Ctrl-Q leaves"
         self.status.show(
             [
-                Piece(f"{self.mark} {state}", look.accent, 0),
-                Piece(speed, look.strong, 0),
-                Piece(f"{playback.played} updates", look.faint, 2),
-                Piece(self._source, look.faint, 3),
-                Piece(keys, look.faint, 1, is_right=True),
+                Piece(f"{self.mark} {state}", theme.accent, 0),
+                Piece(speed, theme.strong, 0),
+                Piece(f"{playback.played} updates", theme.faint, 2),
+                Piece(self._source, theme.faint, 3),
+                Piece(keys, theme.faint, 1, is_right=True),
             ]
         )
 

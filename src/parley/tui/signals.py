@@ -1,8 +1,8 @@
-"""Signals that end us: all agents end, and the terminal is as it was.
+"""Orderly exit on signals: all agents end, and the terminal is restored.
 
-When the terminal is gone (SIGHUP), what Textual paints fails for ever and blocks it. So from then
-on it paints nowhere. That must be so before SIGCONT is handled, which comes along and has Textual
-paint everything; hence a handler of the interpreter's and not one of the event loop's.
+When the terminal is gone (SIGHUP), Textual's output fails and blocks, so it is redirected. That
+must happen before SIGCONT is handled, which arrives at the same time and makes Textual paint
+everything; hence a handler of the interpreter and not one of the event loop.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-__all__ = ["Signals"]
+__all__ = ["ExitSignals"]
 
 HANG_UP_AFTER = 10.0
-"""How many seconds leaving may take when the terminal is gone; our end is the agents', too."""
+"""The maximum seconds for the exit when the terminal is gone; it also ends the agents."""
 _NAMES = ("SIGTERM", "SIGHUP")
 
 
-class Signals:
-    """Leaves on a signal while its block runs."""
+class ExitSignals:
+    """Requests the exit of the app on a signal while its block runs."""
 
     def __init__(self, leave: Callable[[], object]) -> None:
         """Prepare.
@@ -34,7 +34,7 @@ class Signals:
         self._leave = leave
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Signals:
+    def __enter__(self) -> ExitSignals:
         self._loop = asyncio.get_running_loop()
         for name in _NAMES:
             number = getattr(signal, name, None)
@@ -48,11 +48,11 @@ class Signals:
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if number != signal.SIGTERM:
-            _paint_nowhere()
+            _stop_painting()
         self._loop.call_soon_threadsafe(self._leave)
 
 
-def _paint_nowhere() -> None:
+def _stop_painting() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for terminal in (0, 1, 2):
         os.dup2(nowhere, terminal)

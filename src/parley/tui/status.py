@@ -26,7 +26,7 @@ from parley.session._transcript import Transcript
 
 from .render.blocks import one_line
 from .render.lines import clip
-from .render.painting import Look, look_of
+from .render.theme import Theme, theme_of
 
 __all__ = [
     "MARKS",
@@ -53,7 +53,7 @@ MARKS: dict[State, str] = {
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MODEL = ("model", "model_config")
 _LONGEST_PATH = 30
-_AWAY = "away, it is waited for, F5 reconnects"
+_AWAY = "Connection lost, reconnecting. Press F5 to retry now."
 _SLOW_AFTER = 3.0
 """So many seconds after the start of an agent its user is told how to give up."""
 
@@ -101,7 +101,7 @@ class Status(Widget):
         """Say something for a while, before everything else."""
         if self._hush is not None:
             self._hush.stop()
-        self._said = Piece(text, look_of(self).warning, 0)
+        self._said = Piece(text, theme_of(self).warning, 0)
         self._hush = self.set_timer(seconds, self._be_quiet)
         self.refresh()
 
@@ -146,13 +146,13 @@ def _length(pieces: Sequence[Piece]) -> int:
 
 
 def pieces_of(
-    conversation: Conversation, look: Look, *, seconds: float | None, has_card: bool
+    conversation: Conversation, theme: Theme, *, seconds: float | None, has_card: bool
 ) -> list[Piece]:
     """Return what there is to tell of a conversation.
 
     Args:
         conversation: Whose state it is.
-        look: The styles.
+        theme: The styles.
         seconds: How long the turn, or the start, takes already; None: there is none.
         has_card: Whether keys go to the question that it asks.
     """
@@ -160,50 +160,54 @@ def pieces_of(
     queued = len(conversation.queue)
     home = short_path(conversation.setup.cwd)
     return [
-        _state(conversation, look, seconds, has_card=has_card),
-        Piece(conversation.name, look.strong, 2),
-        *(Piece(text, look.accent, rank) for text, rank in _options(transcript)),
-        Piece(f"{queued} queued" if queued else "", look.warning, 1, is_right=True),
-        Piece(_usage(transcript), look.faint, 3, is_right=True),
-        Piece(money(transcript.cost), look.faint, 3, is_right=True),
-        Piece(home, look.faint, 5, is_right=True),
+        _state(conversation, theme, seconds, has_card=has_card),
+        Piece(conversation.name, theme.strong, 2),
+        *(Piece(text, theme.accent, rank) for text, rank in _options(transcript)),
+        Piece(f"{queued} queued" if queued else "", theme.warning, 1, is_right=True),
+        Piece(_usage(transcript), theme.faint, 3, is_right=True),
+        Piece(money(transcript.cost), theme.faint, 3, is_right=True),
+        Piece(home, theme.faint, 5, is_right=True),
     ]
 
 
 def _state(
-    conversation: Conversation, look: Look, seconds: float | None, *, has_card: bool
+    conversation: Conversation, theme: Theme, seconds: float | None, *, has_card: bool
 ) -> Piece:
     state = conversation.state
     if conversation.away_reason and state not in ("dead", "closed"):
-        return Piece(f"{MARKS['starting']} {_AWAY}", look.warning, 0)
-    style = {"waiting": look.warning, "dead": look.bad, "idle": look.good}.get(state, look.accent)
+        return Piece(f"{MARKS['starting']} {_AWAY}", theme.warning, 0)
+    style = {"waiting": theme.warning, "dead": theme.bad, "idle": theme.good}.get(
+        state, theme.accent
+    )
     took = "" if seconds is None else f" {_duration(seconds)}"
     text = {
-        "starting": f"starting{took}, Esc gives up"
+        "starting": f"starting{took}, Esc to cancel"
         if seconds is not None and seconds > _SLOW_AFTER
         else "starting",
         "running": f"cancelling{took}"
         if conversation.is_cancelling
-        else f"working{took}, Esc stops",
+        else f"working{took}, Esc to stop",
         "idle": "ready",
-        "waiting": "asks you" if has_card else "asks you, Tab answers",
-        "dead": "gone, F5 reconnects" if conversation.setup.is_remote else "ended, F5 restarts",
+        "waiting": "Waiting for you." if has_card else "Waiting for you. Press Tab to answer.",
+        "dead": "Disconnected. Press F5 to reconnect."
+        if conversation.setup.is_remote
+        else "Ended. Press F5 to restart.",
         "closed": "closed",
     }[state]
     return Piece(f"{MARKS[state]} {text}", style, 0)
 
 
 def how_to_go_on(conversation: Conversation) -> str:
-    """Return what became of an agent that has died, and the keys that go on."""
+    """Return the state of an agent that has exited, and the keys to continue."""
     name = one_line(conversation.name)
     if isinstance(conversation.error, AuthRequired):
-        return f"✗ {name} wants a login. F5, or Enter, asks for it again; Ctrl-N begins anew."
+        return f"✗ {name} requires a login. Press F5 or Enter to log in, Ctrl-N to start over."
     if conversation.setup.is_remote:
-        how = "is gone" if conversation.session is not None else "is not there"
-        return f"✗ {name} {how}. F5, or Enter, connects again and goes on; Ctrl-N begins anew."
+        how = "is disconnected" if conversation.session is not None else "cannot be reached"
+        return f"✗ {name} {how}. Press F5 or Enter to reconnect, Ctrl-N to start over."
     if conversation.session is None:
-        return f"✗ {name} has not started. F5, or Enter, tries again; Ctrl-N begins anew."
-    return f"✗ {name} has ended. F5, or Enter, starts it again and goes on; Ctrl-N begins anew."
+        return f"✗ {name} has not started. Press F5 or Enter to try again, Ctrl-N to start over."
+    return f"✗ {name} has ended. Press F5 or Enter to restart and resume, Ctrl-N to start over."
 
 
 def _duration(seconds: float) -> str:

@@ -12,11 +12,11 @@ from textual.worker import WorkType
 
 from parley.session._transcript import Transcript
 
-from .find import Find
+from .find_bar import FindBar
 from .render.blocks import Kind, Note
 from .render.history import History
-from .render.painting import Look, look_of
-from .render.show import Show
+from .render.theme import Theme, theme_of
+from .render.transcript_renderer import TranscriptRenderer
 from .status import Status
 
 __all__ = ["Tab"]
@@ -44,9 +44,9 @@ class Tab(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self.history = History()
-        self.find_bar = Find(self.history)
+        self.find_bar = FindBar(self.history)
         self.status = Status()
-        self.shown = Show(self.history, Transcript())
+        self.shown = TranscriptRenderer(self.history, Transcript())
         """Turns updates into what is seen."""
         self._told = ("", "")
 
@@ -71,9 +71,9 @@ class Tab(Vertical):
         return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     @property
-    def look(self) -> Look:
+    def theme(self) -> Theme:
         """The styles of the app."""
-        return look_of(self)
+        return theme_of(self)
 
     def compose(self) -> ComposeResult:
         """Lay out the history, what is below it, and the status."""
@@ -94,7 +94,7 @@ class Tab(Vertical):
     def begin(self, transcript: Transcript) -> None:
         """Show another conversation."""
         self.history.clear()
-        self.shown = Show(self.history, transcript)
+        self.shown = TranscriptRenderer(self.history, transcript)
         self._paint()
 
     def _paint(self) -> None:
@@ -120,7 +120,7 @@ class Tab(Vertical):
         """Search the history."""
         self.find_bar.open(words)
 
-    def on_find_closed(self, event: Find.Closed) -> None:
+    def on_find_bar_closed(self, event: FindBar.Closed) -> None:
         """Let the user go on."""
         event.stop()
         self.take_focus()

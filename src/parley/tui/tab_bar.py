@@ -1,4 +1,4 @@
-"""The line with the tabs, where there are several."""
+"""The line with the tabs, if there are several."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from .render.blocks import one_line
 from .render.lines import clip
-from .render.painting import look_of
+from .render.theme import theme_of
 
 __all__ = ["TabBar"]
 
@@ -30,7 +30,7 @@ class _Tab(NamedTuple):
 
 
 class TabBar(Widget):
-    """Names the tabs, and marks those that wait for the user."""
+    """The names of the tabs, with marks for those that are waiting for the user."""
 
     DEFAULT_CSS = """
     TabBar {
@@ -52,7 +52,7 @@ class TabBar(Widget):
         self._tabs: list[_Tab] = []
 
     def show(self, tabs: Sequence[tuple[str, str]], shown: int) -> None:
-        """Show tabs by their marks and names; a single one needs no line."""
+        """Show tabs with their marks and names; a single tab needs no line."""
         self.display = len(tabs) > 1
         self._tabs = [
             _Tab(_text(number, mark, label), number == shown, mark == "?")
@@ -62,17 +62,17 @@ class TabBar(Widget):
 
     @property
     def text(self) -> str:
-        """What it shows now."""
+        """The text of the line."""
         return "".join(self._cut(each) for each in self._tabs)
 
     def render_line(self, y: int) -> Strip:
         """Return the line."""
-        look = look_of(self)
+        theme = theme_of(self)
         ground = self.rich_style
         segments: list[Segment] = []
         for each in self._tabs:
             style = (
-                look.warning if each.is_waiting else Style.null() if each.is_shown else look.faint
+                theme.warning if each.is_waiting else Style.null() if each.is_shown else theme.faint
             )
             marked = Style(bold=True, reverse=True) if each.is_shown else Style.null()
             segments.append(Segment(self._cut(each), ground + style + marked))

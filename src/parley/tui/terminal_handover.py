@@ -1,7 +1,7 @@
-"""The terminal, given to another program for a while: to a login that an agent has for terminals.
+"""Hands the terminal over to another program: to an agent's login in the terminal.
 
-Textual takes the terminal back only where nothing is raised meanwhile, so what goes wrong waits
-until then. Nothing may be painted before that. Ctrl-C is the other program's; it must not end us.
+Textual takes the terminal back only if nothing is raised meanwhile, so errors are raised after
+that. Nothing may be painted before. Ctrl-C belongs to the other program and must not end this one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = ["TerminalHandover"]
 
 
 class TerminalHandover:
-    """Gives the terminal of an app away, to one program after the other."""
+    """Hands the terminal of an app over to programs, one at a time."""
 
     def __init__(self, app: App[Any]) -> None:
         self.is_handed_over = False
-        """Whether another program has it now."""
+        """Whether another program has the terminal now."""
         self._app = app
         self._turn = asyncio.Lock()
 
@@ -36,7 +36,7 @@ class TerminalHandover:
         """Run a login in the terminal; returns its exit status.
 
         Raises:
-            SuspendNotSupported: This terminal cannot be given away.
+            SuspendNotSupported: This terminal cannot be handed over.
             OSError: The program cannot be started.
         """
         error: BaseException | None = None
@@ -56,11 +56,11 @@ class TerminalHandover:
 
 
 async def _logged_in(login: TerminalLogin, interrupted: asyncio.Event) -> int:
-    """Run a login; what it says when it fails stays on the screen until it was read."""
-    _say(f"parley: this runs now: {login.line}")
+    """Run a login; if it fails, keep its output on the screen until the user presses Enter."""
+    _say(f"parley: running {login.line}")
     status = await run_login(login)
     if status and not interrupted.is_set():
-        _say(f"parley: its exit status is {status}; Enter goes back to the chat")
+        _say(f"parley: it exited with code {status}. Press Enter to return to the chat.")
         await _key_or(interrupted)
     return status
 
@@ -72,7 +72,7 @@ def _say(text: str) -> None:
 
 @contextmanager
 def _interrupts() -> Generator[asyncio.Event]:
-    """Note Ctrl-C instead of obeying it; a program that is started does not inherit that."""
+    """Record Ctrl-C instead of raising; programs that are started do not inherit that."""
     loop, interrupted = asyncio.get_running_loop(), asyncio.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -86,7 +86,7 @@ def _interrupts() -> Generator[asyncio.Event]:
 
 
 async def _key_or(interrupted: asyncio.Event) -> None:
-    """Wait until a line was typed, or Ctrl-C was pressed."""
+    """Wait for Enter or Ctrl-C."""
     loop, terminal = asyncio.get_running_loop(), 0
 
     def read() -> None:

@@ -48,10 +48,10 @@ def chat(desk: Desk, *words: str) -> Generator[Tmux]:
 
 def answer(window: Tmux, key: str, *shown: str) -> None:
     """Read a question, which shows this, and answer it with a key."""
-    window.until("? asks you", *shown)
+    window.until("? Waiting for you", *shown)
     window.until_still(READING_SECONDS)
     window.press(key)
-    window.until_gone("? asks you")
+    window.until_gone("? Waiting for you")
 
 
 def leave(window: Tmux, desk: Desk) -> None:
@@ -92,7 +92,7 @@ def test_a_conversation_with_fast_agent(desk: Desk) -> None:
 
         window.say(execute(PATIENT))
         answer(window, "y", f"$ {PATIENT}")
-        window.until("▶ working", "Esc stops")
+        window.until("▶ working", "Esc to stop")
         pid = desk.work / "pid"
         until(lambda: pid.exists() and pid.read_text(), "the command runs")
         window.press("Escape")
@@ -131,7 +131,7 @@ def test_a_conversation_with_opencode(desk: Desk) -> None:
         assert (desk.work / "ran.txt").read_text() == "hi\n"
 
         hold(window, desk)
-        window.until("▶ working", "Esc stops")
+        window.until("▶ working", "Esc to stop")
         window.press("Escape")
         window.until("! cancelled", "● ready")
         leave(window, desk)
@@ -161,8 +161,8 @@ def test_an_agent_that_is_killed_is_started_again_and_goes_on(desk: Desk) -> Non
         window.until(ANSWER, "● ready")
         hold(window, desk)
         os.killpg(agent_of(desk), signal.SIGKILL)
-        window.until("was killed by signal 9", "F5, or Enter, starts it again and goes on")
-        window.until("✗ ended, F5 restarts")
+        window.until("was killed by signal 9", "Press F5 or Enter to restart and resume")
+        window.until("✗ Ended. Press F5 to restart.")
         window.press("Enter")
         window.until("peer runs again, and the session goes on", "● ready")
         window.say("And now?")

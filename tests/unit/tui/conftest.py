@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from tests.unit.tui.idle import wait_for_idle
-from tests.unit.tui.story import plain_svg
+from tests.unit.tui.sample_chat import plain_svg
 
 PLUGIN = "pytest_textual_snapshot"
 

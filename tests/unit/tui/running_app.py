@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, cast
 
-from tests.unit.tui.stand import pressed, screen_text
+from tests.unit.tui.dialog_app import pressed, screen_text
 from textual.pilot import Pilot
 
 from parley.conversation.setup import ConversationOptions, ConversationSetup
@@ -17,8 +17,8 @@ from parley.journal import Journal, Record
 from parley.testing.demo import demo_agent
 from parley.tui.app import ChatApp
 from parley.tui.chat import Chat
-from parley.tui.dialogs.pages import Opener, open_page
 from parley.tui.dialogs.picker import ListPicker
+from parley.tui.dialogs.url_card import Opener, open_page
 
 
 class Clock:
@@ -66,9 +66,9 @@ class Talk:
         """Whether what is asked is on the screen: before that no key counts."""
         screen = self.app.screen
         if isinstance(screen, ListPicker):
-            return cast("ListPicker[object]", screen).moment.has_begun
+            return cast("ListPicker[object]", screen).input_guard.has_begun
         card = None if self.app.chat is None else self.app.chat.dock.card
-        return card is None or card.moment.has_begun
+        return card is None or card.input_guard.has_begun
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Wait until something is so; the test is bounded, and shows the screen if it fails."""

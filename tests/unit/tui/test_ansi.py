@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.color import Color
 from rich.style import Style
 
-from parley.tui.render.ansi import MAX_LINE_CHARS, Output
+from parley.tui.render.ansi import MAX_LINE_CHARS, AnsiOutput
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 PIECES = st.sampled_from(
@@ -27,14 +27,14 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-def _read(*pieces: str) -> Output:
-    output = Output()
+def _read(*pieces: str) -> AnsiOutput:
+    output = AnsiOutput()
     for piece in pieces:
         output.feed(piece)
     return output
 
 
-def _texts(output: Output) -> list[str]:
+def _texts(output: AnsiOutput) -> list[str]:
     return ["".join(text for text, _ in row) for row in (*output.lines, output.last)]
 
 
@@ -115,7 +115,7 @@ def test_programs_that_draw_on_the_screen_are_noticed() -> None:
 
 
 def test_lines_and_their_number_are_bounded() -> None:
-    output = Output(max_lines=10)
+    output = AnsiOutput(max_lines=10)
     output.feed("".join(f"{n}\n" for n in range(25)))
     output.feed("x" * 100_000 + "\r" + "y" * 100_000)
     assert _texts(output)[:-1] == [str(n) for n in range(15, 25)]

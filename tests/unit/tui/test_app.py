@@ -17,7 +17,7 @@ from parley.session._transcript import Transcript
 from parley.testing.demo import demo_agent
 from parley.tui.actions import ACTIONS, links_in
 from parley.tui.app import ChatApp
-from parley.tui.commands import COMMANDS, ours
+from parley.tui.commands import COMMANDS, command_list
 from parley.tui.dialogs.picker import ListPicker
 from parley.tui.dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
 from parley.tui.help import Help
@@ -35,7 +35,7 @@ def says(talk: Talk, text: str) -> bool:
 
 def test_every_command_is_done_by_something() -> None:
     assert set(ACTIONS) == {each.name for each in COMMANDS}
-    assert [each.name for each in ours() if isinstance(each, v2.Command)] == list(ACTIONS)
+    assert [each.name for each in command_list() if isinstance(each, v2.Command)] == list(ACTIONS)
 
 
 def test_no_key_means_two_commands() -> None:
@@ -112,7 +112,7 @@ async def test_the_palette_finds_a_command_and_runs_it() -> None:
         await talk.press("ctrl+p")
         await talk.until(lambda: isinstance(talk.app.screen, CommandPalette))
         await talk.write("toggle theme")
-        await talk.until(lambda: "dark or light" in talk.painted)
+        await talk.until(lambda: "switch between dark and light" in talk.painted)
         await talk.press("enter")
         await talk.until(lambda: talk.app.theme != theme)
 

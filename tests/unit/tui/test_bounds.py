@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 from rich.cells import split_graphemes
-from tests.unit.tui.stage import Stage
+from tests.unit.tui.history_app import HistoryApp
 
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.dialogs.details import permission_lines
-from parley.tui.render import cards, lines, show
+from parley.tui.dialogs.permission_details import permission_lines
+from parley.tui.render import cards, lines, transcript_renderer
 from parley.tui.render.blocks import MAX_CHARS, MAX_LINE_CHARS, Note, one_line
 from parley.tui.render.cards import Card, ContentCard, PlanCard, ThoughtCard
 from parley.tui.render.diff import first_lines
-from parley.tui.render.painting import PLAIN
+from parley.tui.render.theme import PLAIN
 from parley.tui.render.tool_card import ToolCard
 
 WIDTH = 60
@@ -32,7 +32,7 @@ def tool(**fields: Any) -> ToolCard:
     call = ToolCallEntry("c")
     call.apply(v2.ToolCallUpdated(tool_call_id="c", **fields))
     card = ToolCard(call, {})
-    card.see(call.content)
+    card.keep_diffs(call.content)
     return card
 
 
@@ -162,7 +162,7 @@ def test_of_a_long_diff_only_what_is_shown_is_painted() -> None:
 async def test_others_have_their_turn_while_something_long_is_taken(
     update: v2.SessionUpdate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show, "SLICE", -1.0)  # each step is a long one
+    monkeypatch.setattr(transcript_renderer, "TIME_SLICE", -1.0)  # each step is a long one
     turns = 0
 
     async def count() -> None:
@@ -171,7 +171,7 @@ async def test_others_have_their_turn_while_something_long_is_taken(
             turns += 1
             await asyncio.sleep(0)
 
-    app = Stage()
+    app = HistoryApp()
     async with app.run_test():
         other = asyncio.create_task(count())
         await app.play(update)

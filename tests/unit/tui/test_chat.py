@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.color import Color
 from tests.unit.conversation.recording_view import DEMO, END, PROMPT, is_alive, opening
+from tests.unit.tui.dialog_app import EVIL, FORBIDDEN
 from tests.unit.tui.running_app import Talk, talking
-from tests.unit.tui.stand import EVIL, FORBIDDEN
 from textual import events
 
 from parley.agent import Agent, Turn
@@ -16,8 +16,8 @@ from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
 from parley.testing.scripted import Expect, ScriptedPeer, Send
-from parley.tui.dialogs.questions import PermissionCard
-from parley.tui.render.painting import DARK, LIGHT
+from parley.tui.dialogs.permission_card import PermissionCard
+from parley.tui.render.theme import DARK, LIGHT
 from parley.tui.render.tool_card import ToolCard
 
 
@@ -78,7 +78,7 @@ async def test_a_question_is_answered_by_a_key_and_becomes_a_line() -> None:
     async with talking() as talk:
         await talk.say("perm")
         await talk.until(lambda: card(talk) is not None)
-        await talk.until(lambda: "asks you" in talk.status)
+        await talk.until(lambda: "Waiting for you" in talk.status)
         await talk.answer("y")
         await talk.until_shown('perm:{"outcome":"selected","optionId":"yes"}')
         assert card(talk) is None
@@ -106,7 +106,7 @@ async def test_a_question_takes_no_key_from_who_is_writing() -> None:
         await talk.until(lambda: card(talk) is not None)
         await talk.answer("y")
         assert talk.chat.composer.text == "my"
-        await talk.until(lambda: "Tab answers" in talk.status)
+        await talk.until(lambda: "Press Tab to answer" in talk.status)
         await talk.answer("tab", "y")
         await talk.until_shown("chosen y")
 
@@ -154,7 +154,7 @@ async def test_a_dead_agent_has_its_last_words_and_is_restarted_by_a_key() -> No
         await talk.until_state("dead")
         await talk.until_shown("exited with code 3")
         assert "it is all over" in talk.shown
-        await talk.until(lambda: "F5 restarts" in talk.status)
+        await talk.until(lambda: "Press F5 to restart" in talk.status)
         await talk.until_painted("starts it again")
         await talk.press("f5")
         await talk.until_state("idle")
@@ -211,8 +211,8 @@ async def test_without_an_agent_the_demo_agent_says_how_to_add_one() -> None:
 async def test_the_status_has_the_colours_of_the_theme() -> None:
     async with talking() as talk:
         await talk.until_state("idle")
-        for look in (DARK, LIGHT, DARK):
-            await talk.until(partial(_is_painted, talk, look.good.color))
+        for theme in (DARK, LIGHT, DARK):
+            await talk.until(partial(_is_painted, talk, theme.good.color))
             await talk.press("f6")
 
 
@@ -358,7 +358,7 @@ async def test_hostile_words_are_inert_everywhere() -> None:
         await talk.until(lambda: len(talk.app.tabs) == 2)
         await talk.say(f"go {EVIL}")
         await talk.until(lambda: card(talk) is not None)
-        await talk.until(lambda: "asks you" in talk.status)
+        await talk.until(lambda: "Waiting for you" in talk.status)
         assert not set(FORBIDDEN) & set(talk.painted)
         await talk.until_painted("[/etc/passwd]")
         await talk.answer("1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.unit.tui.dialog_app import EVIL, FORBIDDEN
 from tests.unit.tui.running_app import Talk, talking
-from tests.unit.tui.stand import EVIL, FORBIDDEN
 from textual.binding import Binding
 from textual.command import CommandPalette, DiscoveryHit, Hit
 from textual.widget import Widget
@@ -18,9 +18,9 @@ from parley.schema import v2
 from parley.tui.app import ChatApp
 from parley.tui.chat import Chat
 from parley.tui.commands import COMMANDS, Palette
-from parley.tui.find import Find
-from parley.tui.help import Help, sections
-from parley.tui.keys import KEYS, keys_of, shown_key
+from parley.tui.find_bar import FindBar
+from parley.tui.help import Help, help_sections
+from parley.tui.keys import KEYS, key_label, widget_keys
 from parley.tui.player import Player
 from parley.tui.render.history import History
 from parley.tui.tab import Tab
@@ -29,7 +29,7 @@ PLACES: dict[str, list[type[Widget] | type[ChatApp]]] = {
     "In the input": [Chat],
     "Everywhere": [ChatApp],
     "In the history": [History],
-    "While finding": [Find],
+    "While finding": [FindBar],
     "In a replay": [Player],
 }
 
@@ -50,7 +50,7 @@ async def test_every_command_is_in_the_palette_and_found_by_its_title_and_its_na
     async with talking() as talk:
         shown = {str(each.display) for each in await offered(talk.app)}
         for command in COMMANDS:
-            key = f"  {shown_key(command.key)}" if command.key else ""
+            key = f"  {key_label(command.key)}" if command.key else ""
             assert f"{command.title}{key}" in shown
             assert command.title in await found(talk.app, command.title)
             assert command.title in await found(talk.app, f"/{command.name}")
@@ -70,7 +70,7 @@ async def test_every_key_of_a_replay_is_in_the_palette() -> None:
 async def check_keys(app: ChatApp) -> None:
     shown = [str(each.display) for each in await offered(app)]
     for owner in (app, app.tab, app.tab.history):
-        bound = list(keys_of(owner))
+        bound = list(widget_keys(owner))
         assert bound
         for keys, _, what in bound:
             assert any(each.endswith(f"  {keys}") for each in shown), (keys, what)
@@ -143,14 +143,14 @@ async def test_the_screen_is_painted_anew_by_a_command(monkeypatch: pytest.Monke
         await talk.until(lambda: painted)
 
 
-async def test_enter_takes_what_is_written_now_and_not_what_was_offered_before() -> None:
+async def test_enter_handle_key_what_is_written_now_and_not_what_was_offered_before() -> None:
     async with talking() as talk:
         await talk.until_state("idle")
         theme, composer = talk.app.theme, talk.chat.composer
         await talk.write("/")
         await talk.until(lambda: composer.is_listing)
         composer._area.insert("theme")
-        composer._takes("enter")  # before anybody has looked at what was inserted
+        composer._handle_key("enter")  # before anybody has looked at what was inserted
         await talk.until(lambda: talk.app.theme != theme or composer.text)
         assert composer.text == ""
 
@@ -161,10 +161,10 @@ async def test_enter_takes_what_is_written_now_and_not_what_was_offered_before()
 def test_every_key_that_is_bound_is_in_the_help_at_its_place() -> None:
     for place, kinds in PLACES.items():
         told = {key for keys, _ in KEYS[place] for key in keys.split(", ")}
-        told |= {"Shift-Tab", "Esc", *(shown_key(each.key) for each in COMMANDS)}
+        told |= {"Shift-Tab", "Esc", *(key_label(each.key) for each in COMMANDS)}
         for kind in kinds:
             bound = [each for each in kind.BINDINGS if isinstance(each, Binding)]
-            keys = {shown_key(key) for each in bound for key in each.key.split(",")}
+            keys = {key_label(key) for each in bound for key in each.key.split(",")}
             assert keys - told == set(), place
     assert {each.key for each in Tab.BINDINGS if isinstance(each, Binding)} == {"escape"}
 
@@ -181,7 +181,7 @@ async def test_all_of_the_help_can_be_read(size: tuple[int, int]) -> None:
             read += now
             await talk.press("pagedown")
     words = set(re.findall(r"\S+", read))
-    for heading, rows in sections():
+    for heading, rows in help_sections():
         for row in rows:
             assert set(f"{heading} {' '.join(row)}".split()) - words == set()
 
@@ -196,4 +196,4 @@ async def page(talk: Talk) -> str:
     [("ctrl+t", "Ctrl-T"), ("k", "k"), ("K", "K"), ("plus", "+"), ("shift+up", "Shift-Up")],
 )
 def test_a_key_is_called_as_on_a_keyboard(key: str, called: str) -> None:
-    assert shown_key(key) == called
+    assert key_label(key) == called

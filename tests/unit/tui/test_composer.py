@@ -14,7 +14,7 @@ from parley.conversation.completion import Completion, completion_at
 from parley.conversation.prompt_history import PromptHistory
 from parley.schema import v2
 from parley.tui.composer import Composer
-from parley.tui.render.painting import THEMES
+from parley.tui.render.theme import THEMES
 
 COMMANDS: list[v2.AvailableCommand] = [
     v2.Command(name="plan", description="make a [bold]plan[/bold]"),

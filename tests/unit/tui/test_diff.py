@@ -9,7 +9,7 @@ from parley.schema.base import Unknown
 from parley.session._diffs import make_diff
 from parley.tui.render.diff import SIDE_BY_SIDE_CELLS, diff_lines
 from parley.tui.render.lines import Line, strips
-from parley.tui.render.painting import DARK, PLAIN
+from parley.tui.render.theme import DARK, PLAIN
 
 OLD = "".join(f"line {n}\n" for n in range(1, 41))
 NEW = OLD.replace("line 20\n", "new line\nand more\n")

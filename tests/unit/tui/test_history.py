@@ -8,43 +8,43 @@ from contextlib import asynccontextmanager
 
 import pytest
 from rich.style import Style
-from tests.unit.tui.stage import Stage
+from tests.unit.tui.history_app import HistoryApp
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 from textual.strip import Strip
 
-from parley.tui.render.blocks import Note, Said
+from parley.tui.render.blocks import Note, UserBlock
 from parley.tui.render.cards import ThoughtCard
 from parley.tui.render.history import History
-from parley.tui.render.painting import Look
-from parley.tui.render.prose import Prose
+from parley.tui.render.markdown_block import MarkdownBlock
+from parley.tui.render.theme import Theme
 
 
-class Counted(Prose):
+class Counted(MarkdownBlock):
     """Prose that counts how often it is painted."""
 
     painted = 0
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
         Counted.painted += 1
-        return super().lines(width, look)
+        return super().lines(width, theme)
 
 
-class Broken(Prose):
+class Broken(MarkdownBlock):
     """Prose with a mistake of ours in it."""
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
         raise ZeroDivisionError
 
 
 @asynccontextmanager
 async def staged(
     blocks: int = 0, size: tuple[int, int] = (40, 10)
-) -> AsyncGenerator[tuple[Stage, History, Pilot[None]]]:
-    app = Stage()
+) -> AsyncGenerator[tuple[HistoryApp, History, Pilot[None]]]:
+    app = HistoryApp()
     async with app.run_test(size=size) as pilot:
-        app.history.add(*(Prose(f"block {n}") for n in range(blocks)))
+        app.history.add(*(MarkdownBlock(f"block {n}") for n in range(blocks)))
         await pilot.pause()
         yield app, app.history, pilot
 
@@ -56,7 +56,7 @@ def words(count: int) -> str:
 async def test_it_shows_the_end_and_follows_it() -> None:
     async with staged(50) as (app, history, pilot):
         assert app.screen_lines()[-1] == " block 49"
-        history.add(Prose("the newest"))
+        history.add(MarkdownBlock("the newest"))
         await pilot.pause()
         assert app.screen_lines()[-1] == " the newest"
         assert history.is_at_end
@@ -66,7 +66,7 @@ async def test_a_block_that_cannot_be_painted_ends_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with staged(2) as (app, history, pilot):
-        history.add(Broken("what was said"), Prose("the newest"))
+        history.add(Broken("what was said"), MarkdownBlock("the newest"))
         await pilot.pause()
         shown = [line for line in app.screen_lines() if line]
         assert shown == [" block 0", " block 1", " ✗ this part cannot be shown", " the newest"]
@@ -79,7 +79,7 @@ async def test_it_stays_where_the_reader_scrolled_until_the_end_is_asked_for() -
         before = app.screen_lines()
         assert before[-1] != " block 49"
         assert not history.is_at_end
-        history.add(*(Prose(words(30)) for _ in range(20)))
+        history.add(*(MarkdownBlock(words(30)) for _ in range(20)))
         await pilot.pause()
         assert app.screen_lines() == before
         await pilot.press("G")
@@ -91,14 +91,14 @@ async def test_scrolling_down_to_the_end_follows_it_again() -> None:
     async with staged(50) as (app, history, pilot):
         await pilot.press("up", "up", "down", "down")
         assert history.is_at_end
-        history.add(Prose("the newest"))
+        history.add(MarkdownBlock("the newest"))
         await pilot.pause()
         assert app.screen_lines()[-1] == " the newest"
 
 
 async def test_pages_overlap_nothing_and_skip_nothing_though_heights_were_guessed() -> None:
     async with staged() as (app, history, pilot):
-        history.add(*(Prose(f"n{n} {words(n % 40)}") for n in range(60)))
+        history.add(*(MarkdownBlock(f"n{n} {words(n % 40)}") for n in range(60)))
         await pilot.pause()
         pages = [app.screen_lines()]
         while history.scroll_offset.y > 0:
@@ -113,7 +113,7 @@ async def test_pages_overlap_nothing_and_skip_nothing_though_heights_were_guesse
 
 async def test_a_resize_keeps_the_block_at_the_top_of_the_view() -> None:
     async with staged() as (app, history, pilot):
-        history.add(*(Prose(f"n{n} {words(60)}") for n in range(300)))
+        history.add(*(MarkdownBlock(f"n{n} {words(60)}") for n in range(300)))
         await pilot.pause()
         history.go_to(history.blocks[150])
         await pilot.pause()
@@ -126,7 +126,7 @@ async def test_a_resize_keeps_the_block_at_the_top_of_the_view() -> None:
 
 async def test_a_resize_at_the_end_stays_at_the_end() -> None:
     async with staged() as (app, history, pilot):
-        history.add(*(Prose(words(60)) for _ in range(100)), Prose("last"))
+        history.add(*(MarkdownBlock(words(60)) for _ in range(100)), MarkdownBlock("last"))
         await pilot.pause()
         await pilot.resize_terminal(25, 8)
         await pilot.pause()
@@ -137,7 +137,7 @@ async def test_a_block_that_grows_above_the_view_moves_nothing() -> None:
     async with staged() as (app, history, pilot):
         card = ThoughtCard()
         card.append(words(20))
-        history.add(card, *(Prose(f"block {n}") for n in range(50)))
+        history.add(card, *(MarkdownBlock(f"block {n}") for n in range(50)))
         await pilot.pause()
         history.go_to(history.blocks[5])
         await pilot.pause()
@@ -162,11 +162,11 @@ async def test_only_what_is_near_is_painted() -> None:
 
 async def test_a_hundred_thousand_lines_stay_small() -> None:
     async with staged(size=(80, 24)) as (_, history, pilot):
-        history.add(*(Prose(f"block {n}") for n in range(1_000)))
+        history.add(*(MarkdownBlock(f"block {n}") for n in range(1_000)))
         await pilot.pause()
         tracemalloc.start()
         try:
-            history.add(*(Prose(f"block {n}\nline two\nline three") for n in range(25_000)))
+            history.add(*(MarkdownBlock(f"block {n}\nline two\nline three") for n in range(25_000)))
             await pilot.pause()
             for y in range(0, 100_000, 9_973):
                 history.scroll_to(y=y)
@@ -242,14 +242,18 @@ async def test_words_are_found_and_marked() -> None:
 
 async def test_the_mouse_selects_text_and_it_can_be_copied() -> None:
     async with staged() as (app, history, pilot):
-        history.add(Prose("first **bold** words"), Prose("in the *middle*"), Said("and the last"))
+        history.add(
+            MarkdownBlock("first **bold** words"),
+            MarkdownBlock("in the *middle*"),
+            UserBlock("and the last"),
+        )
         await pilot.pause()
         await pilot.mouse_down(History, offset=(7, 1))
         await pilot.hover(History, offset=(6, 5))
         await pilot.mouse_up(History, offset=(6, 5))
         await pilot.pause()
         assert app.screen.get_selected_text() == "bold words\n\nin the *middle*\n\n▌ and"
-        history.add(*(Prose(words(40)) for _ in range(30)))
+        history.add(*(MarkdownBlock(words(40)) for _ in range(30)))
         await pilot.pause()
         assert app.screen.get_selected_text() == "bold words\n\nin the *middle*\n\n▌ and"
 
@@ -283,7 +287,7 @@ async def test_painting_carries_no_offsets_but_the_mouse_gets_them() -> None:
 
 async def test_blocks_are_replaced_dropped_and_cleared() -> None:
     async with staged(3) as (app, history, pilot):
-        history.replace(history.blocks[1:2], Prose("new one"), Prose("new two"))
+        history.replace(history.blocks[1:2], MarkdownBlock("new one"), MarkdownBlock("new two"))
         await pilot.pause()
         assert [line for line in app.screen_lines() if line] == [
             " block 0",

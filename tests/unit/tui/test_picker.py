@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.tui.stand import Stand, press, screen_text, settled
+from tests.unit.tui.dialog_app import DialogApp, press, screen_text, settled
 
-from parley.tui.dialogs.fuzzy import best, rank
+from parley.tui.dialogs.fuzzy import best_matches, rank
 from parley.tui.dialogs.picker import ListPicker
 from parley.tui.dialogs.rows import Row
 
@@ -17,7 +17,7 @@ def _list(*labels: str) -> ListPicker[str]:
 
 
 async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:
-    app = Stand(picker=picker)
+    app = DialogApp(picker=picker)
     async with app.run_test() as pilot:
         await press(pilot, *keys)
         return app.picked
@@ -40,7 +40,7 @@ async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:
 def test_what_begins_with_the_words_comes_before_what_has_only_the_letters(
     typed: str, found: list[int]
 ) -> None:
-    assert best(typed, ["opencode", "open code", "codex", "demo oc"]) == found
+    assert best_matches(typed, ["opencode", "open code", "codex", "demo oc"]) == found
 
 
 def test_filtering_takes_no_time_on_text_that_is_made_for_that() -> None:
@@ -62,7 +62,7 @@ async def test_escape_leaves() -> None:
 
 
 async def test_typing_filters_and_enter_takes_the_best() -> None:
-    app = Stand(picker=_list("build", "test all", "check"))
+    app = DialogApp(picker=_list("build", "test all", "check"))
     async with app.run_test() as pilot:
         await press(pilot, *"tst")
         assert "▸ test all" in screen_text(app)
@@ -73,7 +73,7 @@ async def test_typing_filters_and_enter_takes_the_best() -> None:
 
 
 async def test_nothing_is_chosen_where_nothing_fits() -> None:
-    app = Stand(picker=_list("a", "b"))
+    app = DialogApp(picker=_list("a", "b"))
     async with app.run_test() as pilot:
         await press(pilot, "x", "enter")
         assert "Nothing fits." in screen_text(app)
@@ -82,7 +82,7 @@ async def test_nothing_is_chosen_where_nothing_fits() -> None:
 
 
 async def test_an_empty_list_says_so() -> None:
-    app = Stand(picker=ListPicker[str]("Pick", [], nothing="Nobody is here."))
+    app = DialogApp(picker=ListPicker[str]("Pick", [], nothing="Nobody is here."))
     async with app.run_test() as pilot:
         await press(pilot, "down", "enter")
         assert "Nobody is here." in screen_text(app)
@@ -99,7 +99,7 @@ async def test_a_row_that_cannot_be_chosen_is_passed_over() -> None:
 
 async def test_headings_stand_above_their_rows_until_something_is_typed() -> None:
     rows = [Row("a", "apple", group="Fruit"), Row("b", "beet", group="Roots")]
-    app = Stand(picker=ListPicker("Pick", rows))
+    app = DialogApp(picker=ListPicker("Pick", rows))
     async with app.run_test() as pilot:
         await settled(pilot)
         lines = [line.strip(" │") for line in screen_text(app).split("\n")]
@@ -112,7 +112,7 @@ async def test_headings_stand_above_their_rows_until_something_is_typed() -> Non
 
 
 async def test_the_mark_stays_in_view_in_ten_thousand_rows() -> None:
-    app = Stand(picker=_list(*(f"row {number}" for number in range(10_000))))
+    app = DialogApp(picker=_list(*(f"row {number}" for number in range(10_000))))
     async with app.run_test(size=(80, 24)) as pilot:
         await press(pilot, "up")
         assert "▸ row 9999" in screen_text(app)
@@ -133,7 +133,7 @@ async def test_only_the_rows_in_view_are_painted(monkeypatch: pytest.MonkeyPatch
         return paint(self, *arguments, **options)
 
     monkeypatch.setattr(Row, "lines", lines)
-    app = Stand(picker=_list(*(f"row {number}" for number in range(10_000))))
+    app = DialogApp(picker=_list(*(f"row {number}" for number in range(10_000))))
     async with app.run_test(size=(80, 24)) as pilot:
         await press(pilot, *"row")
         assert 0 < len(painted) < 50
@@ -141,7 +141,7 @@ async def test_only_the_rows_in_view_are_painted(monkeypatch: pytest.MonkeyPatch
 
 async def test_a_click_chooses() -> None:
     picker = _list("a", "b", "c")
-    app = Stand(picker=picker)
+    app = DialogApp(picker=picker)
     async with app.run_test() as pilot:
         await settled(pilot)
         await pilot.click(picker.list, offset=(3, 1))
@@ -149,7 +149,7 @@ async def test_a_click_chooses() -> None:
 
 
 async def test_wide_characters_keep_the_frame_in_its_place() -> None:
-    app = Stand(picker=_list("日本語" * 60, "👩‍👩‍👧" * 60))
+    app = DialogApp(picker=_list("日本語" * 60, "👩‍👩‍👧" * 60))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         strips = app.screen._compositor.render_strips()

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from tests.unit.tui.stand import (
+from tests.unit.tui.dialog_app import (
     EVIL,
     FORBIDDEN,
-    Stand,
+    DialogApp,
     finished,
     press,
     pressed,
@@ -31,7 +31,7 @@ from parley.tui.dialogs.rows import Row
 
 
 async def _picked(picker: ListPicker[Any], *keys: str) -> list[Any]:
-    app = Stand(picker=picker)
+    app = DialogApp(picker=picker)
     async with app.run_test() as pilot:
         await press(pilot, *keys)
         return app.picked
@@ -59,7 +59,7 @@ async def test_sessions_are_shown_with_agent_time_directory_and_state() -> None:
         ),
         _record("3", name="mine", is_archived=True),
     ]
-    app = Stand(picker=SessionPicker(records, cwd="/work/b"))
+    app = DialogApp(picker=SessionPicker(records, cwd="/work/b"))
     async with app.run_test() as pilot:
         await settled(pilot)
         lines = [line.strip(" │") for line in screen_text(app).split("\n")]
@@ -91,7 +91,7 @@ async def test_what_was_said_is_searched_too_for_the_words_typed_last() -> None:
         await may_answer.wait()
         return [Hit(said, 1, f"we \2{words}\3 {EVIL}")] if words == "zebra" else []
 
-    app = Stand(picker=SessionPicker([_record("2", title="New talk")], search=search))
+    app = DialogApp(picker=SessionPicker([_record("2", title="New talk")], search=search))
     async with app.run_test() as pilot:
         await press(pilot, *"zebra")
         assert asked == ["zeb"]
@@ -99,7 +99,7 @@ async def test_what_was_said_is_searched_too_for_the_words_typed_last() -> None:
         await finished(pilot)
         assert asked == ["zeb", "zebra"]
         text = screen_text(app)
-        assert "What was said" in text
+        assert "In messages" in text
         assert "we zebra" in text
         assert "0 of 1, and 1 more" in text
         assert "mine: Old talk" in text
@@ -124,7 +124,7 @@ async def test_an_agent_is_chosen_by_name_and_the_one_in_use_is_marked() -> None
         AgentEntry(name="one", command=["one", "a b"]),
         AgentEntry(name="two", command=["two"], description="the second"),
     ]
-    app = Stand(picker=AgentPicker(entries, current="two"))
+    app = DialogApp(picker=AgentPicker(entries, current="two"))
     async with app.run_test() as pilot:
         await settled(pilot)
         assert "one 'a b'" in screen_text(app)
@@ -141,7 +141,7 @@ LOGINS: list[v2.AuthMethod] = [
 
 
 async def test_a_way_to_log_in_is_told_with_what_it_does() -> None:
-    app = Stand(picker=LoginPicker(LOGINS))
+    app = DialogApp(picker=LoginPicker(LOGINS))
     async with app.run_test() as pilot:
         await settled(pilot)
         text = screen_text(app)
@@ -153,7 +153,7 @@ async def test_a_way_to_log_in_is_told_with_what_it_does() -> None:
 
 
 async def test_enter_logs_nobody_in_unless_a_way_was_marked() -> None:
-    app = Stand(picker=LoginPicker(LOGINS))
+    app = DialogApp(picker=LoginPicker(LOGINS))
     async with app.run_test() as pilot:
         await press(pilot, "enter")
         assert app.picked == []
@@ -161,7 +161,7 @@ async def test_enter_logs_nobody_in_unless_a_way_was_marked() -> None:
 
 async def test_what_was_typed_when_a_login_appeared_chooses_none() -> None:
     early = [pressed(key, later=0.0) for key in ("h", "down", "enter")]
-    app = Stand(picker=LoginPicker(LOGINS))
+    app = DialogApp(picker=LoginPicker(LOGINS))
     async with app.run_test() as pilot:
         await settled(pilot)
         for each in early:
@@ -201,7 +201,7 @@ OPTIONS: list[v2.SessionConfigOption] = [MODE, MODEL, WEB, Unknown("slider", b"{
 
 
 async def test_options_are_shown_with_their_values() -> None:
-    app = Stand(picker=OptionPicker(OPTIONS))
+    app = DialogApp(picker=OptionPicker(OPTIONS))
     async with app.run_test() as pilot:
         await settled(pilot)
         text = screen_text(app)
@@ -237,7 +237,7 @@ async def test_the_options_show_settings_of_the_model_below_it() -> None:
         options=[Choice(value="h", name="High")],
     )
     model = structs.replace(MODEL, category="model")
-    app = Stand(picker=OptionPicker([effort, MODE, model, WEB]))
+    app = DialogApp(picker=OptionPicker([effort, MODE, model, WEB]))
     async with app.run_test() as pilot:
         await settled(pilot)
         rows = [line for line in screen_text(app).splitlines() if ": " in line]
@@ -267,7 +267,7 @@ async def test_an_option_and_its_value_are_chosen(keys: list[str], picked: Any) 
 
 
 async def test_the_values_of_one_option_are_offered_in_their_groups() -> None:
-    app = Stand(picker=OptionPicker(OPTIONS))
+    app = DialogApp(picker=OptionPicker(OPTIONS))
     async with app.run_test() as pilot:
         await press(pilot, "down", "enter")
         lines = [line.strip(" │") for line in screen_text(app).split("\n")]
@@ -304,7 +304,7 @@ def _hostile() -> list[ListPicker[Any]]:
 
 @pytest.mark.parametrize("number", range(6))
 async def test_hostile_text_is_shown_as_it_is_in_every_place(number: int) -> None:
-    app = Stand(picker=_hostile()[number])
+    app = DialogApp(picker=_hostile()[number])
     async with app.run_test(size=(300, 40)) as pilot:
         await settled(pilot)
         text = screen_text(app)

@@ -37,7 +37,7 @@ async def test_an_agent_that_is_away_and_back_is_shown_and_nothing_is_lost(
     monkeypatch.setattr("parley.tui.chat._BACK_FOR", 3600.0)  # it is still there when we look
     async with far(scheme) as (talk, proxy):
         proxy.go_down()
-        await talk.until(lambda: "away, it is waited for" in talk.status)
+        await talk.until(lambda: "Connection lost, reconnecting." in talk.status)
         await talk.say("Hello")
         await talk.until_state("running")
         proxy.come_back()
@@ -55,10 +55,10 @@ async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> No
         await talk.until_state("idle")
         proxy.go_down()
         await talk.until_state("dead")
-        await talk.until(lambda: "gone, F5 reconnects" in talk.status)
+        await talk.until(lambda: "Disconnected. Press F5 to reconnect." in talk.status)
         await talk.until_shown("has been unreachable for 1 seconds")
         assert talk.shown.count("has been unreachable for 1 seconds") == 1
-        await talk.until_painted("F5, or Enter, connects again and goes on")
+        await talk.until_painted("Press F5 or Enter to reconnect")
         proxy.come_back()
         await talk.press("f5")
         await talk.until_state("idle")
@@ -75,7 +75,7 @@ async def test_an_agent_that_is_gone_for_good_is_never_said_to_be_back() -> None
         for state in ("away", "gone"):
             talk.chat.conversation.remote_changed(state, "the network is cut")
             talk.chat.tick()
-            assert "away, it is waited for" in talk.status
+            assert "Connection lost, reconnecting." in talk.status
             assert "is back" not in talk.status
 
 
@@ -83,4 +83,4 @@ async def test_a_server_that_is_not_there_is_tried_again() -> None:
     async with talking("http://127.0.0.1:9/acp") as talk:
         await talk.until_state("dead")
         await talk.until_shown("connection refused")
-        await talk.until(lambda: "is not there. F5" in talk.painted)
+        await talk.until(lambda: "cannot be reached. Press F5" in talk.painted)

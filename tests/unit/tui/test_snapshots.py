@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.tui.scenes import everything
-from tests.unit.tui.stage import Stage
+from tests.unit.tui.history_app import HistoryApp
+from tests.unit.tui.transcript_samples import every_update
 from textual.app import App
 
 Compare = Callable[..., bool]
 
 
-class Scene(Stage):
+class Scene(HistoryApp):
     """Shows everything at once."""
 
     async def on_mount(self) -> None:
         self.history.focus()
-        await self.play(*everything())
+        await self.play(*every_update())
 
 
 async def _unfold(pilot: object) -> None:
     app = getattr(pilot, "app", None)
-    assert isinstance(app, Stage)
+    assert isinstance(app, HistoryApp)
     for block in app.history.blocks:
         app.history.fold(block, is_folded=False)
 

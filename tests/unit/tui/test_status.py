@@ -84,15 +84,15 @@ async def test_usage_cost_and_mode_are_told() -> None:
 async def test_an_agent_that_takes_long_to_start_can_be_given_up(tmp_path: Path) -> None:
     agent = scripted(tmp_path, Expect({"method": "_never"}, skips=True))
     async with talking(agent) as talk:
-        conversation, look = talk.chat.conversation, talk.chat.look
+        conversation, theme = talk.chat.conversation, talk.chat.theme
         for seconds, text in (
             (None, "◌ starting"),
             (1.0, "◌ starting"),
             (70.0, "◌ starting 1m10s"),
         ):
-            told = pieces_of(conversation, look, seconds=seconds, has_card=False)[0].text
+            told = pieces_of(conversation, theme, seconds=seconds, has_card=False)[0].text
             assert told.partition(",")[0] == text
-            assert ("Esc gives up" in told) is (seconds == 70.0)
+            assert ("Esc to cancel" in told) is (seconds == 70.0)
         await talk.press("escape")
         await talk.until_state("dead")
         await talk.until_shown("was given up before it was ready")

@@ -7,7 +7,7 @@ from typing import Any
 from parley.schema import v2
 from parley.session._diffs import make_diff
 from parley.session._transcript_entries import ToolCallEntry
-from parley.tui.render.painting import PLAIN
+from parley.tui.render.theme import PLAIN
 from parley.tui.render.tool_card import ToolCard
 
 FILE = "import os\n\n\ndef greet(name):\n    print('hello', name)\n"
@@ -26,10 +26,10 @@ def card(**fields: Any) -> ToolCard:
 
 
 def update(shown: ToolCard, *content: v2.ToolCallContent) -> None:
-    """Have the card learn of an update, as `Show` has it."""
+    """Have the card learn of an update, as `TranscriptRenderer` has it."""
     said = v2.ToolCallUpdated(tool_call_id="c", status="completed", content=list(content))
     shown.call.apply(said)
-    shown.see(content)
+    shown.keep_diffs(content)
 
 
 def rows(shown: ToolCard, width: int = 60) -> list[str]:

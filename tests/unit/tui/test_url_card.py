@@ -5,15 +5,23 @@ from __future__ import annotations
 import webbrowser
 
 import pytest
-from tests.unit.tui.stand import EVIL, FORBIDDEN, Stand, finished, press, screen_text, settled
+from tests.unit.tui.dialog_app import (
+    EVIL,
+    FORBIDDEN,
+    DialogApp,
+    finished,
+    press,
+    screen_text,
+    settled,
+)
 
 from parley.client._web_address import warnings_about
 from parley.schema import v2
-from parley.tui.dialogs.pages import UrlCard, open_page
+from parley.tui.dialogs.url_card import UrlCard, open_page
 
 
 async def _shown(card: UrlCard) -> str:
-    app = Stand(card)
+    app = DialogApp(card)
     async with app.run_test(size=(80, 60)) as pilot:
         await settled(pilot)
         return screen_text(app)
@@ -58,7 +66,7 @@ async def test_letters_that_look_like_others_are_written_out_in_a_host() -> None
 async def test_what_is_no_page_is_refused(url: str) -> None:
     opened: dict[str, bool] = {}
     card = _opened_by(url, "Go", opened)
-    app = Stand(card)
+    app = DialogApp(card)
     async with app.run_test() as pilot:
         await press(pilot, "o", "a", "c")
         assert "Refused" in screen_text(app)
@@ -72,7 +80,7 @@ async def test_what_is_no_page_is_refused(url: str) -> None:
 async def test_a_page_is_opened_when_the_user_says_so_and_not_before() -> None:
     opened: dict[str, bool] = {}
     card = _opened_by("https://example.org/", "Go", opened)
-    async with Stand(card).run_test() as pilot:
+    async with DialogApp(card).run_test() as pilot:
         await settled(pilot)
         assert opened == {}
         await press(pilot, "o")
@@ -102,25 +110,25 @@ def test_what_is_odd_about_an_address(url: str, message: str, warning: str) -> N
 
 async def test_a_page_that_the_agent_is_done_with_is_closed() -> None:
     card = _page()
-    async with Stand(card).run_test() as pilot:
+    async with DialogApp(card).run_test() as pilot:
         await settled(pilot)
-        card.be_done()
+        card.complete()
         assert await card.answer() == v2.ElicitationCancelAction()
     card = _page()
-    async with Stand(card).run_test() as pilot:
+    async with DialogApp(card).run_test() as pilot:
         await press(pilot, "c")
-        card.be_done()
+        card.complete()
         assert await card.answer() == v2.ElicitationAcceptAction()
 
 
 async def test_where_there_is_no_browser_that_is_said_and_the_user_opens_it() -> None:
     opened = {"https://example.org/": False}
     card = _opened_by("https://example.org/", "Go", opened)
-    app = Stand(card)
+    app = DialogApp(card)
     async with app.run_test() as pilot:
         await press(pilot, "o")
         await finished(pilot)
-        assert "There is no browser to open here" in screen_text(app)
+        assert "No browser can be opened here" in screen_text(app)
         assert not card.is_answered
         await press(pilot, "a")
         assert await card.answer() == v2.ElicitationAcceptAction()
@@ -128,7 +136,7 @@ async def test_where_there_is_no_browser_that_is_said_and_the_user_opens_it() ->
 
 async def test_an_address_is_copied() -> None:
     card = _page("https://example.org/x")
-    app = Stand(card)
+    app = DialogApp(card)
     async with app.run_test() as pilot:
         await press(pilot, "c")
         assert app.clipboard == "https://example.org/x"
@@ -138,7 +146,7 @@ async def test_an_address_is_copied() -> None:
 
 async def test_escape_leaves_a_page_without_an_answer() -> None:
     card = _page()
-    async with Stand(card).run_test() as pilot:
+    async with DialogApp(card).run_test() as pilot:
         await press(pilot, "escape")
         assert await card.answer() == v2.ElicitationCancelAction()
 

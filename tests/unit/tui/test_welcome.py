@@ -6,7 +6,7 @@ import pytest
 from tests.unit.tui.running_app import talking
 
 from parley.testing.demo import PROMPTS, demo_agent
-from parley.tui.render.painting import DARK
+from parley.tui.render.theme import DARK
 from parley.tui.render.welcome import TRY, Welcome
 
 

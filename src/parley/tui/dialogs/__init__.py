@@ -1,1 +1,1 @@
-"""What the user is asked: questions below the history, and lists over it."""
+"""Dialogs: questions below the history, and lists over it."""

@@ -1,4 +1,4 @@
-"""Where questions stand until they are answered, one at a time."""
+"""The dock that shows dialogs, one at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from textual.containers import Vertical
 
-from .asked import Asked
+from .dialog import Dialog
 
 __all__ = ["Dock"]
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Dock(Vertical):
-    """Shows one question after the other."""
+    """Shows one dialog after the other."""
 
     DEFAULT_CSS = """
     Dock {
@@ -28,18 +28,18 @@ class Dock(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self._turn = asyncio.Lock()
-        self.card: Asked[Any] | None = None
-        """The question that waits."""
+        self.card: Dialog[Any] | None = None
+        """The dialog that is shown."""
 
     async def ask(
-        self, card: Asked[T], shown: Callable[[], object], home: Callable[[], object]
+        self, card: Dialog[T], shown: Callable[[], object], home: Callable[[], object]
     ) -> T:
-        """Show a question and return the answer; it is gone when nobody waits for that.
+        """Show a dialog and return the answer; cancelling removes the dialog.
 
         Args:
-            card: The question; it takes the focus.
+            card: The dialog; it takes the focus.
             shown: Called when it is on the screen.
-            home: Puts the focus where it was, if the question had it.
+            home: Restores the focus, if the dialog had it.
         """
         async with self._turn:
             await self.mount(card)

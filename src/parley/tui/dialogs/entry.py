@@ -1,4 +1,4 @@
-"""A line to type text into."""
+"""An input of one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Entry"]
 
 
 class Entry(Input):
-    """An input of one row whose cursor does not blink: that would go over the line all the time."""
+    """An input of one row; its cursor does not blink, which would be repainted all the time."""
 
     def __init__(
         self,
@@ -21,10 +21,10 @@ class Entry(Input):
         """Make an input.
 
         Args:
-            beforehand: What is in it; inert.
-            placeholder: What is shown while it is empty.
-            is_secret: Whether what is typed is hidden.
-            max_length: How much can be typed; 0: any.
+            beforehand: The initial text; inert.
+            placeholder: The text that is shown while it is empty.
+            is_secret: Whether the text is hidden.
+            max_length: The maximum length; 0 for no limit.
         """
         super().__init__(
             placeholder=placeholder,
@@ -36,6 +36,6 @@ class Entry(Input):
         self._beforehand = beforehand
 
     def on_mount(self) -> None:
-        """Put in what is in it beforehand, which needs an app."""
+        """Set the initial text, which requires an app."""
         self.cursor_blink = False
         self.value = self._beforehand

@@ -1,20 +1,20 @@
-"""Finding by a few letters.
+"""Fuzzy search for lists and the palette.
 
-Each word that was typed must be in a text: as it is, or its letters in their order. Time grows only
-with the length of both, whatever an agent writes.
+Each typed word must be in a text, either as it is or as letters in the same order. The time is
+linear in the lengths of both, whatever text an agent sends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["best", "rank"]
+__all__ = ["best_matches", "rank"]
 
 _BEGINS, _WORD, _INSIDE, _LETTERS = range(4)
 
 
 def rank(words: Sequence[str], text: str) -> int | None:
-    """Tell how well a text fits, 0 best; None: not at all. Both are casefolded."""
+    """Return how well a text matches, 0 for best; None if it does not. Both are casefolded."""
     total = 0
     for word in words:
         at = text.find(word)
@@ -30,8 +30,8 @@ def rank(words: Sequence[str], text: str) -> int | None:
     return total
 
 
-def best(typed: str, texts: Iterable[str]) -> list[int]:
-    """Return the numbers of the texts that fit what was typed, the best first."""
+def best_matches(typed: str, texts: Iterable[str]) -> list[int]:
+    """Return the indexes of the matching texts, the best first."""
     words = typed.casefold().split()
     ranked: list[tuple[int, int]] = []
     for number, text in enumerate(texts):

@@ -1,6 +1,6 @@
-"""A piece of text that is painted for its width and can be scrolled.
+"""A text that is painted for its width and can be scrolled.
 
-There is no scroll bar: `place` says in words how much there is, which can also be read aloud.
+Instead of a scroll bar, `place` describes the visible part in words that can be read aloud.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from parley.tui.render.lines import Line
-from parley.tui.render.painting import Look, look_of
+from parley.tui.render.theme import Theme, theme_of
 
-__all__ = ["Paint", "Pane", "place_in"]
+__all__ = ["Paint", "Pane", "describe_range"]
 
-Paint: TypeAlias = Callable[[int, Look], list[Line]]
+Paint: TypeAlias = Callable[[int, Theme], list[Line]]
 """Returns all lines for a width. The text in them is inert."""
 
 
@@ -35,42 +35,42 @@ class Pane(ScrollView, can_focus=False):
     """
 
     class Moved(Message):
-        """Another part is in view, or there is more or less of it."""
+        """The visible part or the length of the text has changed."""
 
     def __init__(self, paint: Paint, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._paint_lines = paint
-        self._painted: tuple[int, Look] | None = None
+        self._painted: tuple[int, Theme] | None = None
         self._painted_lines: list[Line] = []
 
     @property
     def place(self) -> str:
-        """Which lines are in view, where that is not all of them."""
-        return place_in(self, len(self._painted_lines))
+        """The visible lines in words; empty if all are visible."""
+        return describe_range(self, len(self._painted_lines))
 
     def repaint(self) -> None:
-        """Paint anew: what is to be shown has changed."""
+        """Paint again: the content has changed."""
         self._painted = None
         self.refresh(layout=True)
 
     def page(self, pages: int) -> None:
-        """Scroll by so many pages, less a line that stays in view."""
+        """Scroll by pages, with an overlap of one line."""
         rows = pages * max(self.size.height - 1, 1)
         self.scroll_relative(y=rows, animate=False, immediate=True)
 
     def text(self) -> str:
-        """Return what was painted last, as text."""
+        """Return the text that was painted last."""
         return "\n".join("".join(each.text for each in line) for line in self._painted_lines)
 
     def _all_lines(self, width: int) -> list[Line]:
-        look = look_of(self)
-        if self._painted != (width, look):
-            self._painted = (width, look)
-            self._painted_lines = self._paint_lines(max(width, 1), look)
+        theme = theme_of(self)
+        if self._painted != (width, theme):
+            self._painted = (width, theme)
+            self._painted_lines = self._paint_lines(max(width, 1), theme)
         return self._painted_lines
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines there are."""
+        """Return the number of lines."""
         return len(self._all_lines(width))
 
     def on_resize(self) -> None:
@@ -78,7 +78,7 @@ class Pane(ScrollView, can_focus=False):
         self._measure()
 
     def notify_style_update(self) -> None:
-        """Paint anew when colours have changed."""
+        """Paint again when the styles have changed."""
         super().notify_style_update()
         self._painted = None
 
@@ -90,7 +90,7 @@ class Pane(ScrollView, can_focus=False):
         self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Say that another part is in view."""
+        """Report that another part is visible."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Moved())
 
@@ -103,8 +103,8 @@ class Pane(ScrollView, can_focus=False):
         return strip.adjust_cell_length(width).apply_style(self.rich_style)
 
 
-def place_in(view: ScrollView, count: int) -> str:
-    """Return which of so many lines a view shows, in words; nothing where that is all of them."""
+def describe_range(view: ScrollView, count: int) -> str:
+    """Return the visible lines of a view in words; empty if all are visible."""
     height = view.size.height
     if count <= height:
         return ""

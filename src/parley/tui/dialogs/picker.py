@@ -14,11 +14,11 @@ from textual.widgets import Input
 
 from parley.tui.render.blocks import one_line
 from parley.tui.render.lines import Line, clip, wrap
-from parley.tui.render.painting import Look
+from parley.tui.render.theme import Theme
 
-from .asked import Moment
+from .dialog import InputGuard
 from .entry import Entry
-from .fuzzy import best
+from .fuzzy import best_matches
 from .pane import Pane
 from .rows import Row, Rows
 
@@ -27,13 +27,13 @@ __all__ = ["ListPicker"]
 T = TypeVar("T")
 _NONE = Style.null()
 _TYPED_CHARS = 200
-"""What is typed to filter is not longer."""
+"""The maximum length of the filter."""
 
 
 class ListPicker(ModalScreen[T | None], Generic[T]):
-    """Chooses one row: its value is the result, None when the user left.
+    """Lets the user choose a row; the result is its value, or None if the user leaves.
 
-    The focus stays where the filter is typed; the keys that move the mark work there.
+    The focus stays in the filter; the keys that move the mark work there.
     """
 
     DEFAULT_CSS = """
@@ -64,12 +64,12 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         """Offer rows.
 
         Args:
-            title: What is chosen.
-            rows: What can be.
-            nothing: What is said where there are none.
-            current: The value of the row that the mark begins on, else the first.
-            is_asked: Whether it appears without the user having called it: then the mark begins
-                nowhere, and what is pressed at that moment chooses nothing.
+            title: The title of the list.
+            rows: The rows.
+            nothing: The text if there are none.
+            current: The value of the row that the mark begins on; by default the first.
+            is_asked: Whether it appears without a request of the user: then the mark begins
+                nowhere, and keys that are pressed at that moment choose nothing.
         """
         super().__init__()
         self._offered: list[Row[T]] = []
@@ -78,7 +78,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._nothing = nothing
         self._count_extra = 0
         self._is_asked = is_asked
-        self.moment = Moment()
+        self.input_guard = InputGuard()
         """The time in which no key chooses, if it is a question."""
         self.head = Pane(self._paint_head, id="head")
         self.typed = Entry(placeholder="type to filter", max_length=_TYPED_CHARS)
@@ -97,9 +97,9 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             yield self.keys
 
     def on_mount(self) -> None:
-        """Filter from the first key on; the moment begins when it has been painted."""
+        """Filter from the first key; the guard starts when it has been painted."""
         self.typed.focus()
-        self.call_after_refresh(self.moment.begin)
+        self.call_after_refresh(self.input_guard.begin)
 
     def offer(self, title: str, rows: Sequence[Row[T]], *, current: T | None = None) -> None:
         """Offer other rows."""
@@ -110,12 +110,12 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._show(rows, self._first(rows, current))
 
     def extra_rows(self, typed: str) -> Sequence[Row[T]]:
-        """Return what else is offered behind the rows that fit what was typed; for subclasses."""
+        """Return rows to show after the matching ones; for subclasses."""
         del typed
         return ()
 
     def chosen(self, row: Row[T]) -> None:
-        """Return what was chosen; a subclass may do something else with it."""
+        """Return the chosen row; a subclass may do something else with it."""
         self.dismiss(row.value)
 
     def left(self) -> None:
@@ -123,15 +123,17 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self.dismiss(None)
 
     def fitting(self, typed: str, rows: Sequence[Row[T]]) -> list[Row[T]]:
-        """Return the rows that fit what was typed, the best first."""
-        return [rows[number] for number in best(typed, (row.text() for row in rows))]
+        """Return the rows that match the filter, the best first."""
+        return [rows[number] for number in best_matches(typed, (row.text() for row in rows))]
 
     def refilter(self, *, keeps_mark: bool = False) -> None:
-        """Show what fits what was typed; the mark goes to the first row unless it is to stay."""
+        """Show the rows that match; the mark goes to the first one unless it is to stay."""
         typed = self.typed.value.strip()
         rows: list[Row[T]] = self._offered
         if typed:
-            rows = [_ungrouped(self._offered[number]) for number in best(typed, self._texts)]
+            rows = [
+                _ungrouped(self._offered[number]) for number in best_matches(typed, self._texts)
+            ]
         extra = self.extra_rows(typed)
         self._count_extra = len(extra)
         rows = [*rows, *extra]
@@ -160,31 +162,31 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             able = [number for number in able if rows[number].value == current] or able
         return able[0] if able and (is_typed or not self._is_asked) else None
 
-    def _paint_head(self, width: int, look: Look) -> list[Line]:
+    def _paint_head(self, width: int, theme: Theme) -> list[Line]:
         extra, count = self._count_extra, len(self._offered)
         shown = len(self.list.all_rows) - extra
         told = f"  {count:,}" if shown == count else f"  {shown:,} of {count:,}"
         told += f", and {extra:,} more" if extra else ""
-        return [clip([(self._title_line, look.strong), (told, look.faint)], width)]
+        return [clip([(self._title_line, theme.strong), (told, theme.faint)], width)]
 
-    def _paint_keys(self, width: int, look: Look) -> list[Line]:
+    def _paint_keys(self, width: int, theme: Theme) -> list[Line]:
         lines: list[Line] = []
         if not self._offered:
             lines += wrap([(self._nothing, _NONE)], width)
         elif not self.list.all_rows:
             lines += wrap([("Nothing fits.", _NONE)], width)
         keys = "↑ ↓ move · Enter choose · Esc leave" if self._offered else "Esc leave"
-        return lines + wrap([(keys, look.faint)], width)
+        return lines + wrap([(keys, theme.faint)], width)
 
     def on_input_changed(self, message: Input.Changed) -> None:
         """Filter."""
         message.stop()
         if self._is_asked:
-            self.moment.begin()
+            self.input_guard.begin()
         self.refilter()
 
     def on_key(self, event: events.Key) -> None:
-        """Move, choose, leave; letters went to the filter."""
+        """Move, choose, or leave; letters go to the filter."""
         if self._press(event):
             event.stop()
             event.prevent_default()
@@ -206,17 +208,17 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         return True
 
     def on_rows_chosen(self, message: Rows.Chosen) -> None:
-        """Choose what was clicked."""
+        """Choose the row that was clicked."""
         message.stop()
         if self._counts(message.at):
             self.chosen(message.row)
 
     def _counts(self, at: float) -> bool:
-        return not self._is_asked or self.moment.is_over(at)
+        return not self._is_asked or self.input_guard.is_over(at)
 
 
 def _ungrouped(row: Row[T]) -> Row[T]:
-    """Return a row that says itself which group it is of: what fits best comes first now."""
+    """Return a row with its group in its text, since the rows are sorted by match."""
     if not row.group:
         return row
     detail = " · ".join(each for each in (row.group, row.detail) if each)

@@ -1,6 +1,6 @@
 """Lists to choose from, over the screen: sessions, agents, logins, options.
 
-What is typed filters the list. Enter chooses, Esc leaves.
+Typed text filters the list. Enter chooses, Esc leaves.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Setting: TypeAlias = tuple[str, str | bool]
 """The id of an option and a value for it."""
 
 _SEARCHED_CHARS = 3
-"""From so many letters on, what was said is searched too."""
+"""The minimum length of a filter that also searches the messages."""
 
 
 class SessionPicker(ListPicker[Record]):
-    """Chooses an earlier session."""
+    """Lets the user choose an earlier session."""
 
     def __init__(
         self, records: Sequence[Record], *, cwd: str = "", search: Search | None = None
@@ -41,22 +41,22 @@ class SessionPicker(ListPicker[Record]):
         """Offer sessions.
 
         Args:
-            records: The newest first.
-            cwd: Sessions of this directory stand before the others.
-            search: Searches in what was said; None: only what is listed is searched.
+            records: The sessions, the newest first.
+            cwd: Sessions of this directory come first.
+            search: Searches the messages; None to filter only the listed text.
         """
         here = {each for each in {each.cwd for each in records} if cwd and _same(each, cwd)}
         ordered = sorted(records, key=lambda each: each.cwd not in here)
         heads = ("Elsewhere", "In this directory") if cwd else ("", "")
         rows = [_session_row(each, heads[each.cwd in here]) for each in ordered]
-        super().__init__("Resume a session", rows, nothing="There is no session yet.")
+        super().__init__("Resume a session", rows, nothing="There are no sessions yet.")
         self._search = search
         self._searched = ""
         self._is_searching = False
         self._hits: list[Row[Record]] = []
 
     def extra_rows(self, typed: str) -> Sequence[Row[Record]]:
-        """Return what was found by a search, and search for what was typed since."""
+        """Return the search results, and search for newly typed text."""
         if self._search is None or len(typed) < _SEARCHED_CHARS:
             return ()
         if typed != self._searched and not self._is_searching:
@@ -65,7 +65,7 @@ class SessionPicker(ListPicker[Record]):
         return self._hits if typed == self._searched else ()
 
     async def _search_for(self, search: Search, typed: str) -> None:
-        """Search, one time after the other, until there is what was typed last."""
+        """Search repeatedly until the results are for the last typed text."""
         self._hits = []
         with suppress(JournalError):  # then only what is listed is found
             self._hits = [_hit_row(hit) for hit in await search(typed)]
@@ -88,7 +88,7 @@ def _hit_row(hit: Hit) -> Row[Record]:
     name = f"{record.name}: " if record.name else ""
     label = f"{name}{record.title or 'a session'}"
     detail = f"{record.agent} · {when(record.updated_at)}"
-    return Row(record, label, detail, below=hit.text, group="What was said")
+    return Row(record, label, detail, below=hit.text, group="In messages")
 
 
 def _same(one: str, other: str) -> bool:
@@ -96,7 +96,7 @@ def _same(one: str, other: str) -> bool:
 
 
 class AgentPicker(ListPicker[str]):
-    """Chooses a configured agent, by its name."""
+    """Lets the user choose a configured agent, by its name."""
 
     def __init__(self, entries: Sequence[AgentEntry], *, current: str | None = None) -> None:
         rows = [
@@ -114,9 +114,9 @@ class AgentPicker(ListPicker[str]):
 
 
 class LoginPicker(ListPicker[str]):
-    """Chooses a way to log in, by its id.
+    """Lets the user choose a login method, by its id.
 
-    The agent makes it appear, so what is pressed at that moment does not count.
+    The agent makes it appear, so keys that are pressed at that moment do not count.
     """
 
     def __init__(self, methods: Sequence[v2.AuthMethod]) -> None:
@@ -143,9 +143,9 @@ def _login_row(method: v2.AuthMethod) -> Row[str]:
 
 
 class OptionPicker(ListPicker[Setting]):
-    """Chooses an option of the session and then a value of it; a switch is turned at once.
+    """Lets the user choose an option of the session and a value; a switch toggles at once.
 
-    Returns the id and the value. Typing finds values of all options, too.
+    The result is the id and the value. The filter also finds values of all options.
     """
 
     def __init__(self, options: Sequence[v2.SessionConfigOption]) -> None:
@@ -158,7 +158,7 @@ class OptionPicker(ListPicker[Setting]):
         super().__init__("Options", self._rows, nothing="The agent offers no options.")
 
     def extra_rows(self, typed: str) -> Sequence[Row[Setting]]:
-        """Return the values of all options, where something was typed."""
+        """Return the values of all options, if there is a filter."""
         if not typed or self._opened is not None:
             return ()
         every = [
@@ -169,7 +169,7 @@ class OptionPicker(ListPicker[Setting]):
         return self.fitting(typed, every)
 
     def chosen(self, row: Row[Setting]) -> None:
-        """Go on to the values of an option, or return a value."""
+        """Show the values of an option, or return a value."""
         option = self._choices.get(row.value[0])
         if self._opened is not None or option is None or row not in self._rows:
             self.dismiss(row.value)

@@ -1,7 +1,7 @@
-"""A list with a mark on one of its rows; thousands of rows cost no more than those in view.
+"""A list with a marked row; thousands of rows cost no more than the visible ones.
 
-The mark is a sign and not only a colour. A row that is too long is cut, unless all of it must be
-read: then rows are wrapped, and painted all at once.
+The mark is a sign and not only a colour. A long row is cut, unless all of it must be read: then the
+rows are wrapped, and all of them are painted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from textual.strip import Strip
 
 from parley._display_text import sanitize_text
 from parley.tui.render.lines import Line, Run, clip, fill, indent, wrap
-from parley.tui.render.painting import Look, look_of
+from parley.tui.render.theme import Theme, theme_of
 
-from .pane import place_in
+from .pane import describe_range
 
 __all__ = ["Row", "Rows"]
 
@@ -32,60 +32,60 @@ _FOUND = re.compile("[\2\3]")
 """Around words that were searched for, as the journal has it."""
 _NONE = Style.null()
 _MOST_CHARS = 2_000
-"""So much of a text is looked at."""
+"""The maximum length of a text that is searched."""
 
 
 @dataclass(frozen=True)
 class Row(Generic[T]):
-    """One thing that can be chosen. Its text need not be inert."""
+    """A row that can be chosen; its text does not need to be inert."""
 
     value: T
     label: str
     detail: str = ""
-    """Less important, behind the label."""
+    """Additional text after the label."""
     below: str = ""
     """On a line of its own."""
     group: str = ""
-    """Rows of the same group stand below a heading."""
+    """The heading above the rows of the same group."""
     sign: str = ""
     """Before the label: a key, a box."""
     can_choose: bool = True
     words: str = ""
-    """What else finds it."""
+    """Further text that a search matches."""
 
     def text(self) -> str:
-        """Return what it is found by."""
+        """Return the text that is searched."""
         parts = (self.label, self.detail, self.group, self.below, self.words)
         return " ".join(each[:_MOST_CHARS] for each in parts if each).casefold()
 
-    def lines(self, width: int, look: Look, *, is_marked: bool, is_wrapped: bool) -> list[Line]:
+    def lines(self, width: int, theme: Theme, *, is_marked: bool, is_wrapped: bool) -> list[Line]:
         """Paint it."""
-        name = look.faint if not self.can_choose else look.strong if is_marked else _NONE
+        name = theme.faint if not self.can_choose else theme.strong if is_marked else _NONE
         label, detail = (_line(each) for each in (self.label, self.detail))
-        runs: list[Run] = [(label, name), (f"  {detail}" if detail else "", look.faint)]
+        runs: list[Run] = [(label, name), (f"  {detail}" if detail else "", theme.faint)]
         first = ("▸ " if is_marked else "  ") + self.sign
         inner = max(width - len(first), 1)
         body = wrap(runs, inner) if is_wrapped else [clip(runs, inner)]
         if self.below:
-            below = _found(self.below, look)
+            below = _found(self.below, theme)
             body += wrap(below, inner) if is_wrapped else [clip(below, inner)]
-        lines = indent(body, (first, look.accent if is_marked else _NONE))
-        return [fill(line, width, look.user) for line in lines] if is_marked else lines
+        lines = indent(body, (first, theme.accent if is_marked else _NONE))
+        return [fill(line, width, theme.user) for line in lines] if is_marked else lines
 
 
 def _line(text: str) -> str:
     return sanitize_text(text[:_MOST_CHARS], is_line=True)
 
 
-def _found(text: str, look: Look) -> list[Run]:
-    """Return text as runs, with the words that were searched for set apart."""
+def _found(text: str, theme: Theme) -> list[Run]:
+    """Return text as runs, with the matching words highlighted."""
     pieces = _FOUND.split(text[:_MOST_CHARS].replace("\n", " "))
-    styles = (look.faint, look.match)
+    styles = (theme.faint, theme.match)
     return [(sanitize_text(piece), styles[number % 2]) for number, piece in enumerate(pieces)]
 
 
 class Rows(ScrollView, Generic[T], can_focus=False):
-    """Rows below each other, in groups."""
+    """A list of rows in groups."""
 
     DEFAULT_CSS = """
     Rows {
@@ -119,7 +119,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
         self.mark = mark
         """The number of the marked row."""
         self._is_wrapped = is_wrapped
-        self._laid_out: tuple[int, Look] | None = None
+        self._laid_out: tuple[int, Theme] | None = None
         self._places: list[tuple[int, int]] = []  # for each line the row, and its line in that
         self._tops: list[int] = []  # for each row its first line
 
@@ -130,8 +130,8 @@ class Rows(ScrollView, Generic[T], can_focus=False):
 
     @property
     def place(self) -> str:
-        """Which lines are in view, where that is not all of them."""
-        return place_in(self, len(self._places))
+        """The visible lines in words; empty if all are visible."""
+        return describe_range(self, len(self._places))
 
     def show(self, rows: Sequence[Row[T]], mark: int | None = None) -> None:
         """Show other rows."""
@@ -144,7 +144,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
         self.call_after_refresh(self.follow_mark)
 
     def move(self, step: int) -> None:
-        """Move the mark by so many rows; one that cannot be chosen is passed over."""
+        """Move the mark by a number of rows, skipping those that cannot be chosen."""
         able = [number for number, row in enumerate(self.all_rows) if row.can_choose]
         if not able:
             return
@@ -157,7 +157,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
             self.put_mark(able[0 if step > 0 else -1])
 
     def page(self, pages: int) -> None:
-        """Move the mark by so many pages."""
+        """Move the mark by a number of pages."""
         lines = max(len(self._places) // max(len(self.all_rows), 1), 1)
         self.move(pages * max(self.size.height // lines, 2))
 
@@ -184,11 +184,11 @@ class Rows(ScrollView, Generic[T], can_focus=False):
         self.refresh()
 
     def on_blur(self) -> None:
-        """Hide the mark: it is elsewhere now."""
+        """Hide the mark: the focus is elsewhere."""
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark the row that is clicked, and say so."""
+        """Mark the row that is clicked, and post a message."""
         offset = event.get_content_offset(self)
         number = self.scroll_offset.y + offset.y if offset is not None else -1
         if not 0 <= number < len(self._places):
@@ -207,8 +207,8 @@ class Rows(ScrollView, Generic[T], can_focus=False):
     # Layout and painting
 
     def _lay_out(self, width: int) -> None:
-        """Note which row stands on which line; line -1 of a row is the heading before it."""
-        laid = (width, look_of(self))
+        """Compute the line of each row; line -1 of a row is the heading before it."""
+        laid = (width, theme_of(self))
         if self._laid_out == laid:
             return
         self._laid_out = laid
@@ -224,17 +224,17 @@ class Rows(ScrollView, Generic[T], can_focus=False):
 
     def _painted(self, number: int) -> list[Line]:
         assert self._laid_out is not None
-        width, look = self._laid_out
+        width, theme = self._laid_out
         row = self.all_rows[number]
         is_marked = number == self.mark and (self.has_focus or not self.can_focus)
-        return row.lines(width, look, is_marked=is_marked, is_wrapped=self._is_wrapped)
+        return row.lines(width, theme, is_marked=is_marked, is_wrapped=self._is_wrapped)
 
     def _line_at(self, number: int) -> Line:
         assert self._laid_out is not None
         index, line = self._places[number]
         if line < 0:
-            width, look = self._laid_out
-            return clip([(_line(self.all_rows[index].group), look.heading)], width)
+            width, theme = self._laid_out
+            return clip([(_line(self.all_rows[index].group), theme.heading)], width)
         return self._painted(index)[line]
 
     def _measure(self) -> None:
@@ -244,7 +244,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
             self.virtual_size = size
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return how many lines there are."""
+        """Return the number of lines."""
         self._lay_out(width)
         return len(self._places)
 
@@ -254,7 +254,7 @@ class Rows(ScrollView, Generic[T], can_focus=False):
         self.follow_mark()
 
     def notify_style_update(self) -> None:
-        """Paint anew when colours have changed."""
+        """Paint again when the styles have changed."""
         super().notify_style_update()
         self.refresh()
 

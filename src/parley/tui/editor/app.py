@@ -1,7 +1,7 @@
-"""The app of `parley nes demo`: a text, what is suggested for it, and five keys.
+"""The app of `parley nes demo`: a text, suggestions for it, and five keys.
 
-The suggestions come from an agent over the protocol, as they do to any editor: `NesClient` is told
-what the user does, and says what is to be shown.
+The suggestions come from an agent over the protocol, as in any editor: the app reports what the
+user does to `NesClient`, which calls back with suggestions.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from parley.nes.client import (
     Suggestion,
     Timing,
 )
-from parley.tui.logs import Logs
-from parley.tui.render.painting import ANSI_DARK, ANSI_LIGHT, THEMES, Guard, look_of
-from parley.tui.signals import Signals
+from parley.tui.log_forwarder import LogForwarder
+from parley.tui.render.theme import ANSI_DARK, ANSI_LIGHT, THEMES, ControlFilter, theme_of
+from parley.tui.signals import ExitSignals
 
 from .file import OpenFile
-from .page import Page
-from .panel import Panel
+from .panel import SuggestionPanel
 from .sample import FIRST, HINT
-from .view import heading_of, marks_of, refused, rows_of
+from .suggestion_area import SuggestionArea
+from .suggestion_view import diff_rows, marks_in_text, refusal_text, suggestion_heading
 
-__all__ = ["EditorApp", "edit", "suggesting"]
+__all__ = ["EditorApp", "connect_engine", "edit"]
 
-_QUIET = "Nothing is suggested for now."
-_KEYS = "Tab takes it, Esc does not"
+_QUIET = "No suggestion at the moment."
+_KEYS = "Tab accepts, Esc rejects"
 _ALL_KEYS = (
-    "Tab take  Esc refuse  F2 ask  Ctrl-Z undo  Ctrl-S save  Ctrl-Q leave",
-    "Tab take  Esc refuse  F2 ask  Ctrl-Q leave",
-    "Tab yes  Esc no  F2 ask  ^Q leave",
+    "Tab accept  Esc reject  F2 ask  Ctrl-Z undo  Ctrl-S save  Ctrl-Q quit",
+    "Tab accept  Esc reject  F2 ask  Ctrl-Q quit",
+    "Tab yes  Esc no  F2 ask  ^Q quit",
 )
-"""As many as there is room for."""
+"""The first one that fits is shown."""
 _LOW = 18
-"""On a screen with fewer lines the panel is small."""
+"""On a screen with fewer lines, the panel is small."""
 _FAST = Timing(debounce_after=0.0, throttle_after=0.1)
-"""The engine in this process answers sooner than anybody types."""
+"""Seconds to wait for a pause; the engine in this process is faster than any typing."""
 
 
 class EditorApp(App[int]):
@@ -110,27 +110,27 @@ class EditorApp(App[int]):
         self.ansi_theme_dark, self.ansi_theme_light = ANSI_DARK, ANSI_LIGHT
         self.file = file
         self.client: NesClient | None = None
-        self.page = Page(file.saved, file.name)
-        self.panel = Panel()
+        self.page = SuggestionArea(file.saved, file.name)
+        self.panel = SuggestionPanel()
         self._title = Static(id="title")
         self._status = Static(id="status")
         self._foot = Static(id="keys")
         self._document: Document | None = None
-        self._guard = Guard()
+        self._guard = ControlFilter()
         self._warned = False
         self._trouble = ""
         self._width = 80
         self._follows = False
-        """Whether the user goes from place to place, and does not type."""
+        """Whether the user is jumping between suggestions instead of typing."""
         self._idle = HINT if file.path is None else _QUIET
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Look at everything once more before it is painted."""
+        """Add the filter that removes control characters."""
         colourless = [NoColor()] if self.no_color else []
         return [*super().get_line_filters(), *colourless, self._guard]
 
     def compose(self) -> ComposeResult:
-        """Lay out the text, what is suggested, and the keys."""
+        """Lay out the text, the suggestion and the keys."""
         yield self._title
         yield self.page
         yield self.panel
@@ -138,21 +138,21 @@ class EditorApp(App[int]):
         yield self._foot
 
     async def on_ready(self) -> None:
-        """Open the document, when it is known how much of it is seen."""
+        """Open the document once the visible part is known."""
         self.page.focus()
         if self.file.path is None:
             self.page.selection = Selection.cursor(FIRST)
         self._fit(self.size)
         self._paint_title()
-        self.panel.tell(self._idle)
+        self.panel.show_message(self._idle)
         async with self._telling() as client:
             if client is not None:
                 file = self.file
                 self._document = await client.open(file.uri, file.language_id, file.saved)
-                await client.focus(file.uri, self.page.spot)
+                await client.focus(file.uri, self.page.cursor_position)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Use the room that there is."""
+        """Adapt to the size of the screen."""
         self._fit(event.size)
 
     def _fit(self, size: Size) -> None:
@@ -164,32 +164,32 @@ class EditorApp(App[int]):
 
     @on(TextArea.Changed)
     async def _changed(self) -> None:
-        """Tell the client what the text is now; what it has made itself it knows already."""
+        """Report the new text to the client, except for the changes that it requested."""
         self._warned = False
         self._paint_title()
         async with self._telling():
-            await self._tell_text()
+            await self._sync_text()
         self._paint_suggestion()
 
-    async def _tell_text(self) -> None:
-        """Bring the client's copy up to the text; keys may be pressed while it is told."""
+    async def _sync_text(self) -> None:
+        """Update the client's copy of the text; the text may change meanwhile."""
         while self.client and self._document and self.page.text != self._document.text:
             self.page.mark([])
             self._follows = False
-            await self.client.set_text(self.file.uri, self.page.text, self.page.spot)
+            await self.client.set_text(self.file.uri, self.page.text, self.page.cursor_position)
 
     @on(TextArea.SelectionChanged)
     async def _moved(self) -> None:
-        """Tell the client where the cursor is."""
+        """Report the position of the cursor to the client."""
         is_known = self._document is not None and self.page.text == self._document.text
         async with self._telling() as client:
             if client is not None and is_known:
-                await client.move(self.file.uri, self.page.spot)
+                await client.move(self.file.uri, self.page.cursor_position)
 
-    @on(Page.Decided)
-    async def _decided(self, message: Page.Decided) -> None:
+    @on(SuggestionArea.Decided)
+    async def _decided(self, message: SuggestionArea.Decided) -> None:
         async with self._telling() as client:
-            await self._tell_text()  # what was typed behind the key
+            await self._sync_text()  # what was typed behind the key
             shown = None if client is None else client.shown
             if client is None or shown is None or shown.uri != self.file.uri:
                 return  # it has just gone
@@ -197,36 +197,36 @@ class EditorApp(App[int]):
             self._show_status("")
             if message.takes:
                 # At the same moment as the client: keys may be pressed while the agent is told.
-                self._carry_out(shown)
+                self._apply_suggestion(shown)
                 await client.accept(shown)
             else:
                 self._hide()
-                self.panel.tell(refused(shown))
+                self.panel.show_message(refusal_text(shown))
                 await client.reject(shown)
 
-    def _carry_out(self, suggestion: Suggestion) -> None:
-        """Make the edits in the text, or go to the place."""
-        spot: Spot | None = None
+    def _apply_suggestion(self, suggestion: Suggestion) -> None:
+        """Apply the edits of a suggestion, or move the cursor."""
+        cursor_position: Spot | None = None
         if isinstance(suggestion, EditSuggestion):
             for edit in reversed(suggestion.edits):
                 start, end = edit.span
                 self.page.replace(edit.text, start, end)
-            spot = suggestion.cursor_after
+            cursor_position = suggestion.cursor_after
         elif isinstance(suggestion, JumpSuggestion):
-            spot = suggestion.spot
-        if spot is not None:
-            self.page.move_cursor(spot, center=True)
+            cursor_position = suggestion.spot
+        if cursor_position is not None:
+            self.page.move_cursor(cursor_position, center=True)
 
-    @on(Page.Asked)
+    @on(SuggestionArea.Requested)
     def action_ask(self) -> None:
-        """Ask for a suggestion, even a doubtful one; the user may type on meanwhile."""
+        """Request a suggestion, even an uncertain one; the user may continue to type."""
         self.run_worker(self._ask(), exclusive=True, group="ask")
 
     async def _ask(self) -> None:
         self._follows = True
         async with self._telling() as client:
             if client is None or await client.ask() is None:
-                self._say(self._trouble or "There is nothing to suggest here.")
+                self._say(self._trouble or "There is no suggestion here.")
             self._paint_suggestion()  # which may have been out of sight
 
     async def action_save(self) -> None:
@@ -234,7 +234,7 @@ class EditorApp(App[int]):
         try:
             self.file.save(self.page.text)
         except OSError as error:
-            self._say(f"It is not saved: {error.strerror or error}")
+            self._say(f"The file was not saved: {error.strerror or error}")
             return
         self._paint_title()
         self._say(f"{self.file.name} is saved.")
@@ -243,37 +243,37 @@ class EditorApp(App[int]):
                 await client.save(self.file.uri)
 
     def action_copy(self) -> None:
-        """Copy what is selected; who wanted to leave is told how."""
+        """Copy the selection; without one, show how to quit."""
         if self.page.selected_text:
             self.page.action_copy()
         else:
-            self._say("Ctrl-Q leaves.")
+            self._say("Press Ctrl-Q to quit.")
 
     def action_leave(self) -> None:
-        """Leave; what is not saved is asked about by saying so once."""
+        """Quit; if there are unsaved changes, warn once."""
         is_lost = self.file.path is not None and self.page.text != self.file.saved
         if is_lost and not self._warned:
             self._warned = True
-            self._say("It is not saved: Ctrl-S saves, Ctrl-Q once more leaves it so.")
+            self._say("Unsaved changes: press Ctrl-S to save, or Ctrl-Q again to discard them.")
             return
         self.exit(0)
 
     # What is shown
 
     def suggested(self, suggestion: Suggestion | None) -> None:
-        """Show what is suggested, or that nothing is any more."""
+        """Show a suggestion, or that there is none any more."""
         if self.is_running:
             self.call_later(self._paint_suggestion)
 
     def _say(self, text: str) -> None:
-        """Say something; what is suggested stays where it is, since Tab still takes it."""
+        """Show a message; a suggestion stays in the text, since Tab still accepts it."""
         if self.page.is_asking:
             self._foot.update(Text(sanitize_text(text, is_line=True)))
         else:
-            self.panel.tell(text)
+            self.panel.show_message(text)
 
     def _hide(self) -> None:
-        """Show no suggestion any more."""
+        """Hide the suggestion."""
         self.page.is_asking = False
         self.page.mark([])
         self._paint_keys()
@@ -285,17 +285,17 @@ class EditorApp(App[int]):
         if shown is None or document is None or not is_known or shown.uri != self.file.uri:
             if self.page.is_asking:
                 self._hide()
-                self.panel.tell(self._idle)
+                self.panel.show_message(self._idle)
             return
         self.page.is_asking = True
         self._trouble, self._idle = "", _QUIET  # the hint was taken
         self._paint_keys()
-        self.page.mark(marks_of(shown, document))
+        self.page.mark(marks_in_text(shown, document))
         self.page.reveal(is_far=self._follows)
-        self.panel.show(heading_of(shown), rows_of(shown, document), _KEYS)
+        self.panel.show(suggestion_heading(shown), diff_rows(shown, document), _KEYS)
 
     def logged(self, text: str, kind: str) -> None:
-        """Show what the log says, such as that a model cannot be reached."""
+        """Show a log message, such as that a model cannot be reached."""
         self._trouble = text
         if self.is_running:
             self._show_status(text)
@@ -313,11 +313,11 @@ class EditorApp(App[int]):
         dirt = " \u25cf" if self.page.text != self.file.saved else ""
         where = "a sample, not saved anywhere" if self.file.path is None else str(self.file.path)
         text = Text(f"{sanitize_text(self.file.name, is_line=True)}{dirt}   ", no_wrap=True)
-        self._title.update(text.append(sanitize_text(where, is_line=True), look_of(self).faint))
+        self._title.update(text.append(sanitize_text(where, is_line=True), theme_of(self).faint))
 
     @asynccontextmanager
     async def _telling(self) -> AsyncGenerator[NesClient | None]:
-        """Speak with the client in the block; an agent that has gone does not end the editor."""
+        """Use the client in the block; the loss of the agent does not end the editor."""
         try:
             yield self.client
         except LocalProtocolError:
@@ -325,32 +325,32 @@ class EditorApp(App[int]):
         except TimeoutError as error:
             self._say(f"{error}.")
         except RequestError as error:
-            self._say(f"The agent refuses: {error}")
+            self._say(f"The agent refused: {error}")
         except AcpError as error:
             self.client = None
             self._hide()
             self._trouble = self._idle = f"No more suggestions: {error}"
-            self.panel.tell(self._trouble)
+            self.panel.show_message(self._trouble)
 
 
 @asynccontextmanager
-async def suggesting(
+async def connect_engine(
     app: EditorApp, engine: Engine, *, timing: Timing = _FAST
 ) -> AsyncGenerator[None]:
-    """Have an engine suggest edits to the app, over the protocol, while the block runs."""
+    """Connect an engine to the app over the protocol while the block runs."""
     agent = Agent("parley-nes")
     Suggestions(agent, engine)
     options = NesOptions(kinds=("jump",), folders=(), on_show=app.suggested, timing=timing)
     folder = Path.cwd() if app.file.path is None else app.file.path.parent
-    with Logs(app.logged):
+    with LogForwarder(app.logged):
         async with NesClient.connect(agent, folder, **options) as client:
             app.client = client
             yield
 
 
 async def edit(app: EditorApp, engine: Engine) -> int:
-    """Run the app with an engine until the user leaves; returns the exit code."""
-    async with suggesting(app, engine):
-        with Signals(lambda: app.exit(0)):
+    """Run the app with an engine until the user quits; return the exit code."""
+    async with connect_engine(app, engine):
+        with ExitSignals(lambda: app.exit(0)):
             await app.run_async()
     return app.return_code or 0

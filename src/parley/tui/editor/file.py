@@ -1,4 +1,4 @@
-"""The file that is edited, or the sample; nothing is written to the disk before it is asked for."""
+"""The edited file, or the sample; nothing is written before the user saves."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WRITABLE = 0o222
 
 
 class OpenFile:
-    """A text and where it belongs."""
+    """A text and its file."""
 
     def __init__(self, path: Path | None, text: str) -> None:
         self.path = path
-        """Where it is saved; None for the sample, which is not."""
+        """The path; None for the sample, which is not saved."""
         self.saved = text
-        """The text as it is on the disk."""
+        """The text on the disk."""
 
     @property
     def name(self) -> str:
@@ -34,16 +34,16 @@ class OpenFile:
 
     @property
     def uri(self) -> str:
-        """What the engine knows it by."""
+        """The URI for the engine."""
         return f"untitled:{SAMPLE_NAME}" if self.path is None else self.path.as_uri()
 
     @property
     def language_id(self) -> str:
-        """What it is written in."""
+        """The language for the engine."""
         return language_id_of(self.name)
 
     def save(self, text: str) -> None:
-        """Write the text; whatever happens, the file has the old one or the new one.
+        """Write the text atomically: the file has the old or the new one.
 
         Raises:
             OSError: It cannot be written.
@@ -55,7 +55,7 @@ class OpenFile:
 
 
 def open_file(path: Path | None) -> OpenFile:
-    """Read a file; one that is not there is new, and without a path it is the sample.
+    """Read a file; a missing one is new, and without a path it is the sample.
 
     Raises:
         ConfigError: This editor cannot edit it; the text says why.
@@ -65,7 +65,7 @@ def open_file(path: Path | None) -> OpenFile:
     path = path.absolute()
     if not path.exists():
         if not path.parent.is_dir():
-            raise ConfigError(f"{path.parent} is no folder")
+            raise ConfigError(f"{path.parent} is not a folder")
         return OpenFile(path, "")
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -74,23 +74,23 @@ def open_file(path: Path | None) -> OpenFile:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is no text in UTF-8") from error
+        raise ConfigError(f"{path} is not valid UTF-8 text") from error
     if "\0" in text:
-        raise ConfigError(f"{path} is no text")
+        raise ConfigError(f"{path} is not a text file")
     if _as_edited(text) != text:
         raise ConfigError(f"{path} has line ends of several kinds, which this editor would change")
     return OpenFile(path, text)
 
 
 def _as_edited(text: str) -> str:
-    """Return a text as the editor would write it: all its lines end as the first kind it has."""
+    """Return a text as the editor would write it: every line ends like the first one."""
     end = next((each for each in ("\r\n", "\n", "\r") if each in text), "\n")
     lines = text.splitlines()
     return end.join([*lines, ""] if text.endswith(("\n", "\r")) else lines)
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file: beside the one that is there, if there is one, and then in its place."""
+    """Write a file next to the existing one, then replace it."""
     if not path.exists():
         path.write_bytes(data)
         return

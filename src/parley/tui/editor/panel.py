@@ -1,4 +1,4 @@
-"""Below the text: what is suggested as a small diff, or what to try."""
+"""The panel below the text: a suggestion as a small diff, or hints."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from rich.text import Text
 from textual.widgets import Static
 
 from parley._display_text import sanitize_text
-from parley.tui.render.painting import look_of
+from parley.tui.render.theme import theme_of
 
-from .view import Row
+from .suggestion_view import Row
 
-__all__ = ["Panel"]
+__all__ = ["SuggestionPanel"]
 
 _MIN_ROWS = 2
 _TAB = 4
 _SIGNS = {"removed": "-", "added": "+", "place": "\u2192"}
 
 
-class Panel(Static):
-    """A few lines about what is suggested.
+class SuggestionPanel(Static):
+    """A few lines about the suggestion.
 
-    It is always as high: a text that jumps about cannot be read.
+    Its height is constant, so that the text above does not move.
     """
 
     DEFAULT_CSS = """
-    Panel {
+    SuggestionPanel {
         height: 6;
         padding: 0 1;
         background: $surface;
@@ -38,32 +38,32 @@ class Panel(Static):
     _shown: tuple[str, Sequence[Row], str] | None = None
 
     def on_resize(self) -> None:
-        """Show as much as there is room for."""
+        """Adapt to the size."""
         if self._shown is not None:
             self.show(*self._shown)
 
-    def tell(self, text: str) -> None:
-        """Say something."""
+    def show_message(self, text: str) -> None:
+        """Show a message."""
         self._shown = None
         self.styles.text_wrap = "wrap"
-        self.update(Text(sanitize_text(text), style=look_of(self).faint))
+        self.update(Text(sanitize_text(text), style=theme_of(self).faint))
 
     def show(self, heading: str, rows: Sequence[Row], keys: str) -> None:
-        """Show what is suggested."""
+        """Show a suggestion."""
         self._shown = (heading, rows, keys)
-        look = look_of(self)
+        theme = theme_of(self)
         self.styles.text_wrap, self.styles.text_overflow = "nowrap", "ellipsis"
-        text = Text().append(sanitize_text(heading, is_line=True), look.accent)
+        text = Text().append(sanitize_text(heading, is_line=True), theme.accent)
         if text.cell_len + len(keys) + 3 <= self.content_size.width:
-            text.append(f"   {keys}", look.faint)
-        styles = {"removed": look.removed + look.bad, "added": look.added + look.good}
+            text.append(f"   {keys}", theme.faint)
+        styles = {"removed": theme.removed + theme.bad, "added": theme.added + theme.good}
         digits = max((len(str(row.number)) for row in rows), default=1)
         room = max(_MIN_ROWS, self.content_size.height - 1)
         most = room if len(rows) <= room else room - 1
         for row in rows[:most]:
-            text.append(f"\n{row.number:>{digits}} ", look.faint)
+            text.append(f"\n{row.number:>{digits}} ", theme.faint)
             style = styles.get(row.kind, Style.null())
             text.append(f"{_SIGNS[row.kind]} {sanitize_text(row.text.expandtabs(_TAB))}", style)
         if len(rows) > most:
-            text.append(f"\n{'':>{digits}} and {len(rows) - most} more lines", look.faint)
+            text.append(f"\n{'':>{digits}} and {len(rows) - most} more lines", theme.faint)
         self.update(text)

@@ -1,4 +1,4 @@
-"""What is edited when no file is given, and what to try with it."""
+"""The sample text, and hints for it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ __all__ = ["FIRST", "HINT", "SAMPLE", "SAMPLE_NAME"]
 
 SAMPLE_NAME = "shop.py"
 FIRST = (8, 8)
-"""Where the cursor is at first."""
+"""The initial position of the cursor."""
 HINT = (
     "Change debug to info where the cursor is: the same is suggested for the other lines, "
     "and Tab takes it."
 )
 SAMPLE = '''\
-"""A shop, to try next edit suggestions with."""
+"""A shop, for trying next edit suggestions."""
 
 import logging
 

@@ -1,1 +1,1 @@
-"""What a conversation looks like: blocks, and the history that holds them."""
+"""Rendering of a conversation: blocks, and the history that holds them."""

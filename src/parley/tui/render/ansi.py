@@ -1,11 +1,10 @@
-"""What a command writes to its terminal, as lines with colours and nothing else.
+"""The output of a command as lines with colours and nothing else.
 
-`Output` keeps colours (SGR), carriage return, backspace, tab, newline and the clearing of a line,
-which progress bars need. Every other sequence is dropped whole: cursor movements, titles,
+`AnsiOutput` keeps colours (SGR), carriage return, backspace, tab, newline and the clearing of a
+line, which progress bars need. Every other sequence is dropped whole: cursor movements, titles,
 clipboard, device strings, queries, in their short and their long form, also when one is cut between
-two pieces. It makes no difference how the output was cut. The programs that need more, those that
-draw on the whole screen, are not emulated; `is_screen` says that one of them was at work. Lines and
-their number are bounded.
+two pieces; where the output is cut makes no difference. Programs that draw on the whole screen are
+not emulated, and `is_screen` tells that there was one. The lines and their number are bounded.
 
 Reference: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
 """
@@ -22,13 +21,13 @@ from parley._display_text import sanitize_text
 
 from .lines import Run
 
-__all__ = ["Output"]
+__all__ = ["AnsiOutput"]
 
 MAX_LINES = 2_000
 MAX_LINE_CHARS = 2_000
 _MAX_PARAMETER_CHARS = 128
 _MAX_STRING_CHARS = 1 << 20
-"""A string that is longer is no string: what follows is shown."""
+"""The maximum length of a control string; a longer one is shown as text."""
 _TAB_CELLS = 8
 
 _SPECIAL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -56,14 +55,14 @@ _SWITCHES = {
 }
 
 
-class Output:
+class AnsiOutput:
     """The lines that a command has written."""
 
     def __init__(self, *, max_lines: int = MAX_LINES) -> None:
         self.lines: deque[list[Run]] = deque(maxlen=max_lines)
         """The finished lines, the newest at the end."""
         self.dropped = 0
-        """How many lines at the beginning are not kept."""
+        """The number of lines at the beginning that are no longer kept."""
         self.is_screen = False
         """Whether a sequence came that moves on the screen or clears it."""
         self.style = _NONE
@@ -77,7 +76,7 @@ class Output:
 
     @property
     def last(self) -> list[Run]:
-        """The line that is being written; empty behind a newline."""
+        """The line that is being written; empty after a newline."""
         return self._row if self._cells is None else _joined(self._cells)
 
     def feed(self, text: str) -> None:
@@ -221,7 +220,7 @@ class Output:
         self._column = behind
 
     def _erase(self, what: str) -> None:
-        """Clear the line: behind the cursor, up to it, or all of it."""
+        """Clear the line: after the cursor, up to it, or all of it."""
         cells = self._split()
         if what in ("", "0", "2"):
             del cells[self._column :]
@@ -260,7 +259,7 @@ def _coloured(style: Style, parameters: str) -> Style:
 
 
 def _apply(style: Style, parameters: str) -> Style:
-    """Return the style behind a sequence; what is not known is passed over."""
+    """Return the style after a sequence; unknown parameters are ignored."""
     codes = [
         [int(each or 0) for each in part.split(":") if len(each) < 6]
         for part in parameters.split(";")

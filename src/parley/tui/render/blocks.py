@@ -1,8 +1,8 @@
-"""What the history is made of.
+"""The blocks that a history consists of.
 
 A block is one piece of the conversation: a paragraph, a piece of code, a card. It keeps its source
-and paints itself for a width when it comes into view; `version` tells that it must be painted anew.
-All text that a block is given is made inert in it, before anything else happens with it.
+and paints itself for a width when it comes into view; a new `version` means that it must be painted
+again. A block makes the text that it is given inert before it does anything else with it.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from textual.strip import Strip
 from parley._display_text import sanitize_text
 
 from .lines import Line, chop, clip, fill, indent, plain_rows, strips, wrap
-from .painting import Look
-from .syntax import coloured, lexer_for
+from .syntax import highlight_code, lexer_for_language
+from .theme import Theme
 
 __all__ = [
     "Block",
-    "Code",
+    "CodeBlock",
     "Foldable",
     "Kind",
     "Note",
-    "Said",
-    "bounded",
+    "UserBlock",
     "can_fold",
-    "capped",
     "one_line",
+    "truncate_lines",
+    "truncate_text",
 ]
 
 MAX_CHARS = 100_000
-"""How much of one text is ever painted."""
+"""The maximum length of a text that is painted."""
 MAX_LINE_CHARS = 5_000
-"""How much of a text that stays on one line, as a title; every path is shorter."""
+"""The maximum length of a text on one line, such as a title; every path is shorter."""
 
 Kind: TypeAlias = Literal["info", "good", "warning", "error"]
-"""How loudly something is said."""
+"""The severity of a note."""
 
 _SAID_CHARS = 4_000
 _LINE_END = re.compile(r"\n[^\n]")
@@ -51,16 +51,16 @@ class Block(Protocol):
     """One piece of the history."""
 
     version: int
-    """Changes when it must be painted anew."""
+    """Changes when the block must be painted again."""
     gap: int
-    """How many empty lines stand before it."""
+    """The number of empty lines before it."""
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
-        """Return all its lines; asked only when it is in view or nearly so."""
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
+        """Return all its lines; called only for blocks near the view."""
         ...
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has, without painting it."""
+        """Estimate the number of lines without painting it."""
         ...
 
     def plain(self) -> str:
@@ -81,12 +81,12 @@ class Foldable(Block, Protocol):
 
 
 def can_fold(block: Block) -> TypeGuard[Foldable]:
-    """Return whether a block can be folded now, faster than by its type: many are asked."""
+    """Return whether a block can be folded now; faster than a check of its type."""
     return getattr(block, "can_fold", False)
 
 
-class Said:
-    """Text as it is: what the user said, with a mark before it."""
+class UserBlock:
+    """A message of the user: plain text after a mark."""
 
     def __init__(self, text: str, mark: str = "▌ ", *, gap: int = 1) -> None:
         self.version = 0
@@ -94,57 +94,57 @@ class Said:
         self._mark = mark
         self._text = sanitize_text(text)
 
-    def append(self, text: str) -> list[Said]:
-        """Add what else was said; what is too long for one block becomes those that follow it."""
+    def append(self, text: str) -> list[UserBlock]:
+        """Append text; return further blocks if it is too long for one."""
         self._text += sanitize_text(text)
         self.version += 1
         *whole, last = _cut(self._text)
         if not whole:
             return []
         self._text, *others = [*whole, last]
-        return [Said(each, self._mark, gap=0) for each in others]
+        return [UserBlock(each, self._mark, gap=0) for each in others]
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
-        """Return its lines on the ground of what the user says."""
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
+        """Return its lines on the background of user messages."""
         inner = max(width - len(self._mark), 1)
         rows = plain_rows(self._text.rstrip("\n"), _NONE)
         body = [line for row in rows for line in wrap(row, inner)]
-        marked = indent(body, (self._mark, look.accent))
-        return strips(fill(line, width, look.user) for line in marked)
+        marked = indent(body, (self._mark, theme.accent))
+        return strips(fill(line, width, theme.user) for line in marked)
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return self._text.count("\n") + len(self._text) // width + 1
 
     def plain(self) -> str:
-        """Return what was said."""
+        """Return the text."""
         return self._text
 
 
 class Note:
-    """A line or two that Parley or the agent says beside the conversation."""
+    """A line or two of Parley or the agent that are not part of a message."""
 
     def __init__(self, text: str, kind: Kind | str = "info", *, more: str = "") -> None:
         self.version = 0
         self.gap = 1
         self._text = one_line(text)
-        self._more = bounded(more)
+        self._more = truncate_text(more)
         self._kind = kind
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
-        """Return the text behind a mark."""
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
+        """Return the text after a mark."""
         style = {
-            "good": look.good,
-            "warning": look.warning,
-            "error": look.bad,
-        }.get(self._kind, look.faint)
+            "good": theme.good,
+            "warning": theme.warning,
+            "error": theme.bad,
+        }.get(self._kind, theme.faint)
         body = wrap([(self._text, style)], width - 2)
-        rows = plain_rows(self._more, look.faint) if self._more else []
+        rows = plain_rows(self._more, theme.faint) if self._more else []
         body += [line for row in rows for line in wrap(row, width - 2)]
         return strips(indent(body, (f"{_MARKS.get(self._kind, '·')} ", style)))
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return len(self._text + self._more) // width + self._more.count("\n") + 1
 
     def plain(self) -> str:
@@ -152,29 +152,29 @@ class Note:
         return f"{self._text}\n{self._more}" if self._more else self._text
 
 
-class Code(Struct):
-    """A piece of code, coloured once it is whole."""
+class CodeBlock(Struct):
+    """A piece of code, highlighted once it is complete."""
 
     code: str
-    """It is inert already."""
+    """The code, inert already."""
     language: str = ""
     is_open: bool = False
     gap: int = 1
     version: int = 0
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
-        """Return the code on its own ground."""
-        return strips(self.rows(width, look))
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
+        """Return the code on its own background."""
+        return strips(self.rows(width, theme))
 
-    def rows(self, width: int, look: Look) -> list[Line]:
+    def rows(self, width: int, theme: Theme) -> list[Line]:
         """Return the lines, not yet as strips."""
-        lexer = None if self.is_open else lexer_for(self.language)
-        rows = coloured(self.code, lexer, look)
+        lexer = None if self.is_open else lexer_for_language(self.language)
+        rows = highlight_code(self.code, lexer, theme)
         body = [line for row in rows for line in chop(row, max(width - 2, 1))]
-        return [fill(line, width, look.fence) for line in indent(body, (" ", _NONE))]
+        return [fill(line, width, theme.fence) for line in indent(body, (" ", _NONE))]
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return self.code.count("\n") + 1
 
     def plain(self) -> str:
@@ -183,7 +183,7 @@ class Code(Struct):
 
 
 def _cut(text: str) -> list[str]:
-    """Cut a long text at ends of lines: what is changed is painted as a whole."""
+    """Split a long text at line ends: a block that changes is painted as a whole."""
     pieces: list[str] = []
     start = 0
     while len(text) - start > _SAID_CHARS:
@@ -195,42 +195,42 @@ def _cut(text: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def bounded(text: str) -> str:
-    """Return inert text, and where it is longer than anybody reads, how much is left out."""
+def truncate_text(text: str) -> str:
+    """Return inert text, cut at a limit with the number of characters that are left out."""
     if len(text) <= MAX_CHARS:
         return sanitize_text(text)
     return f"{sanitize_text(text[:MAX_CHARS])}\n… {len(text) - MAX_CHARS:,} more characters"
 
 
 def one_line(text: str) -> str:
-    """Return inert text on one line, and where it is long for one, how much is left out."""
+    """Return inert text on one line, cut with the number of characters that are left out."""
     if len(text) <= MAX_LINE_CHARS:
         return sanitize_text(text, is_line=True)
     shown = sanitize_text(text[:MAX_LINE_CHARS], is_line=True)
     return f"{shown}… {len(text) - MAX_LINE_CHARS:,} more characters"
 
 
-def capped(
+def truncate_lines(
     lines: list[Line],
     most: int,
     width: int,
-    look: Look,
+    theme: Theme,
     *,
     keeps_end: bool = False,
     unpainted: int = 0,
 ) -> list[Line]:
-    """Return at most so many lines, and one that tells how many more there are.
+    """Return lines up to a limit, and a line with the number of those that are left out.
 
     Args:
-        lines: What there is.
-        most: How many of them.
-        width: For how many cells.
-        look: With which styles.
-        keeps_end: Whether the last ones are shown, not the first.
-        unpainted: How many more lines there would be, if more than `most` are given.
+        lines: The lines.
+        most: The limit.
+        width: The available cells.
+        theme: The styles.
+        keeps_end: Whether the last lines are kept instead of the first.
+        unpainted: The number of further lines that were not painted.
     """
     hidden = len(lines) + unpainted - most
-    if hidden <= 1:  # the line that tells would be as long
+    if hidden <= 1:  # the line with the number would take the same room
         return lines
-    told = clip([(f"… {hidden:,} more lines", look.faint)], width)
+    told = clip([(f"… {hidden:,} more lines", theme.faint)], width)
     return [told, *lines[hidden:]] if keeps_end else [*lines[:most], told]

@@ -1,7 +1,7 @@
-"""Cards: what a conversation shows besides words.
+"""Cards: blocks for everything in a conversation besides text.
 
-A card looks at the live object of the transcript each time it is painted, so whoever changes that
-object only calls `touch`. Long parts are cut when the card is folded, and bounded when it is not.
+A card reads the live object of the transcript each time it is painted; after a change of that
+object, call `touch`. Long parts are cut if the card is folded, and limited if it is not.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript_entries import CompactionEntry, SessionMessageEntry, SubagentEntry
 
-from .blocks import MAX_CHARS, bounded, capped, one_line
+from .blocks import MAX_CHARS, one_line, truncate_lines, truncate_text
 from .content import content_lines, content_text, json_lines, json_text
 from .lines import Line, Run, clip, indent, strips, wrap
-from .painting import Look
-from .prose import prose_lines
+from .markdown_block import markdown_lines
+from .theme import Theme
 
 __all__ = [
     "Card",
@@ -36,8 +36,8 @@ __all__ = [
     "step_lines",
 ]
 
-WHOLE_LINES = 1_000
-"""How much of one part an unfolded card shows."""
+MAX_UNFOLDED_LINES = 1_000
+"""The maximum length of one part of an unfolded card."""
 _FOLDED_LINES = 6
 _MAX_EXTENSIONS = 50
 """The maximum number of extension notifications that one card keeps, and of names it shows."""
@@ -59,55 +59,57 @@ class Card:
         return True
 
     def touch(self) -> None:
-        """Paint it anew: what it shows has changed."""
+        """Request that it is painted again, because its content has changed."""
         self.version += 1
 
-    def lines(self, width: int, look: Look) -> list[Strip]:
-        """Return it painted."""
-        return strips(self.rows(width, look))
+    def lines(self, width: int, theme: Theme) -> list[Strip]:
+        """Return the painted lines."""
+        return strips(self.rows(width, theme))
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return the lines, not yet as strips."""
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return the lines as segments."""
         raise NotImplementedError
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return 1 + _FOLDED_LINES if self.is_folded else 1 + self.plain().count("\n")
 
     def plain(self) -> str:
-        """Return its words."""
+        """Return the text."""
         raise NotImplementedError
 
     def part(
         self,
         lines: list[Line],
         width: int,
-        look: Look,
+        theme: Theme,
         most: int = _FOLDED_LINES,
         *,
         keeps_end: bool = False,
         unpainted: int = 0,
     ) -> list[Line]:
-        """Indent a part of the body and cut it to what is shown of it."""
-        most = most if self.is_folded else WHOLE_LINES
-        cut = capped(lines, most, width - 2, look, keeps_end=keeps_end, unpainted=unpainted)
+        """Indent a part of the body, and cut it if the card is folded."""
+        most = most if self.is_folded else MAX_UNFOLDED_LINES
+        cut = truncate_lines(
+            lines, most, width - 2, theme, keeps_end=keeps_end, unpainted=unpainted
+        )
         return indent(cut, ("  ", _NONE))
 
 
 class ThoughtCard(Card):
-    """What the agent thinks: a line, or everything."""
+    """A thought of the agent: the latest line, or all of it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._pieces: list[str] = []
 
     def append(self, text: str) -> None:
-        """Add what else it thinks."""
+        """Append text."""
         self._pieces.append(text)
         self.version += 1
 
     def plain(self) -> str:
-        """Return all its thoughts."""
+        """Return the whole thought."""
         return sanitize_text(self._joined())
 
     def _joined(self) -> str:
@@ -115,19 +117,19 @@ class ThoughtCard(Card):
             self._pieces = ["".join(self._pieces)]
         return "".join(self._pieces)
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return one line with the latest words, or all."""
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return the latest line, or the whole thought."""
         text = sanitize_text(self._joined()[-MAX_CHARS:]).strip()
         if self.is_folded:
             latest = next((line for line in reversed(text.split("\n")) if line.strip()), "")
             preview = " ".join(latest.replace("**", "").strip("*#_` ").split())
-            return [clip([("∴ ", look.accent), (preview or "…", look.faint + _ITALIC)], width)]
-        body = prose_lines(text, max(width - 2, 1), look, style=look.faint)
-        head = clip([("∴ ", look.accent), ("thoughts", look.faint)], width)
-        return [head, *self.part(body, width, look)]
+            return [clip([("∴ ", theme.accent), (preview or "…", theme.faint + _ITALIC)], width)]
+        body = markdown_lines(text, max(width - 2, 1), theme, style=theme.faint)
+        head = clip([("∴ ", theme.accent), ("thoughts", theme.faint)], width)
+        return [head, *self.part(body, width, theme)]
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return 1 if self.is_folded else 1 + len(self._joined()) // width
 
 
@@ -135,41 +137,44 @@ _ITALIC = Style(italic=True)
 
 
 class PlanCard(Card):
-    """What the agent intends to do."""
+    """A plan of the agent."""
 
     def __init__(self, plan: v2.PlanUpdateContent | None) -> None:
         super().__init__()
         self._plan = plan
 
     def show(self, plan: v2.PlanUpdateContent | None) -> None:
-        """Show it as it is now; None: it was removed."""
+        """Show a new version of the plan; None if it was removed."""
         self._plan = plan
         self.version += 1
 
-    def rows(self, width: int, look: Look) -> list[Line]:
+    def rows(self, width: int, theme: Theme) -> list[Line]:
         """Return the steps with their boxes."""
         match self._plan:
             case None:
-                return [clip([("plan removed", look.faint)], width)]
+                return [clip([("plan removed", theme.faint)], width)]
             case v2.PlanItems(entries=entries):
                 done = sum(entry.status == "completed" for entry in entries)
-                head: list[Run] = [("plan", look.strong), (f"  {done}/{len(entries)}", look.faint)]
-                shown = entries[: WHOLE_LINES + 2]  # each has a line at least
-                steps = [line for entry in shown for line in step_lines(entry, width - 2, look)]
+                head: list[Run] = [
+                    ("plan", theme.strong),
+                    (f"  {done}/{len(entries)}", theme.faint),
+                ]
+                shown = entries[: MAX_UNFOLDED_LINES + 2]  # each has a line at least
+                steps = [line for entry in shown for line in step_lines(entry, width - 2, theme)]
                 others = len(entries) - len(shown)
-                return [clip(head, width), *self.part(steps, width, look, 30, unpainted=others)]
+                return [clip(head, width), *self.part(steps, width, theme, 30, unpainted=others)]
             case v2.PlanMarkdown(content=content):
-                body = prose_lines(bounded(content), max(width - 2, 1), look)
-                return [clip([("plan", look.strong)], width), *self.part(body, width, look, 30)]
+                body = markdown_lines(truncate_text(content), max(width - 2, 1), theme)
+                return [clip([("plan", theme.strong)], width), *self.part(body, width, theme, 30)]
             case v2.PlanFile(uri=uri):
-                words = [("plan  ", look.strong), (one_line(uri), look.link)]
+                words = [("plan  ", theme.strong), (one_line(uri), theme.link)]
                 return wrap(words, width)
             case Unknown() as plan:
                 name = one_line(plan.tag)
-                head = [("plan: ", look.strong), (name, look.warning)]
+                head = [("plan: ", theme.strong), (name, theme.warning)]
                 return [
                     clip(head, width),
-                    *self.part(json_lines(plan, width - 2, look), width, look),
+                    *self.part(json_lines(plan, width - 2, theme), width, theme),
                 ]
 
     def plain(self) -> str:
@@ -191,31 +196,31 @@ def _box(entry: v2.PlanEntry) -> str:
     return _BOXES.get(entry.status, "[ ]")
 
 
-def step_lines(entry: v2.PlanEntry, width: int, look: Look) -> list[Line]:
-    """Paint a step of a plan with its box."""
-    box = {"completed": look.good, "in_progress": look.accent}.get(entry.status, look.faint)
-    style = look.faint if entry.status in ("completed", "cancelled") else _NONE
-    style = style + look.strong if entry.status == "in_progress" else style
+def step_lines(entry: v2.PlanEntry, width: int, theme: Theme) -> list[Line]:
+    """Return a step of a plan with its box."""
+    box = {"completed": theme.good, "in_progress": theme.accent}.get(entry.status, theme.faint)
+    style = theme.faint if entry.status in ("completed", "cancelled") else _NONE
+    style = style + theme.strong if entry.status == "in_progress" else style
     words: list[Run] = [(one_line(entry.content), style)]
     if entry.priority == "high" and entry.status in ("pending", "in_progress"):
-        words.append(("  !", look.warning))
+        words.append(("  !", theme.warning))
     return indent(wrap(words, width - 4), (f"{_box(entry)} ", box))
 
 
 class ContentCard(Card):
-    """A picture, a sound, a resource within a message."""
+    """An image, a sound or a resource within a message."""
 
     def __init__(self, content: v2.ContentBlock) -> None:
         super().__init__()
         self._content = content
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return what it is."""
-        first, *others = content_lines(self._content, width, look)
-        return [first, *self.part(others, width, look)]
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return its kind and what is known about it."""
+        first, *others = content_lines(self._content, width, theme)
+        return [first, *self.part(others, width, theme)]
 
     def plain(self) -> str:
-        """Return its words."""
+        """Return the text."""
         return content_text(self._content)
 
 
@@ -226,8 +231,8 @@ class CompactionCard(Card):
         super().__init__()
         self._compaction = compaction
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return how far it is, and the summary."""
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return the status and the summary."""
         what = self._compaction
         words = {
             "in_progress": "compacting the context…",
@@ -235,11 +240,11 @@ class CompactionCard(Card):
             "failed": "the context could not be compacted",
             "cancelled": "compaction cancelled",
         }.get(what.status, f"compaction: {one_line(what.status)}")
-        style = look.bad if what.status == "failed" else look.accent
+        style = theme.bad if what.status == "failed" else theme.accent
         error = f"  {one_line(what.error)}" if what.error else ""
-        lines = wrap([("≡ ", style), (words, look.faint), (error, look.bad)], width)
-        body = [line for each in what.content for line in content_lines(each, width - 2, look)]
-        return lines + self.part(body, width, look, 2)
+        lines = wrap([("≡ ", style), (words, theme.faint), (error, theme.bad)], width)
+        body = [line for each in what.content for line in content_lines(each, width - 2, theme)]
+        return lines + self.part(body, width, theme, 2)
 
     def plain(self) -> str:
         """Return the summary."""
@@ -247,24 +252,24 @@ class CompactionCard(Card):
 
 
 class SubagentCard(Card):
-    """A session that the agent has started below this one."""
+    """A session of a subagent."""
 
     def __init__(self, subagent: SubagentEntry) -> None:
         super().__init__()
         self._subagent = subagent
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return what it is there for and what it does."""
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return its title, its status and its description."""
         it = self._subagent
         title = one_line(it.title or it.id)
-        head: list[Run] = [("◆ ", look.accent), ("subagent ", look.faint), (title, look.strong)]
+        head: list[Run] = [("◆ ", theme.accent), ("subagent ", theme.faint), (title, theme.strong)]
         state = self._state()
         if state:
-            head.append((f"  {state}", look.faint))
+            head.append((f"  {state}", theme.faint))
         lines = wrap(head, width)
         if it.description:
-            words = wrap([(one_line(it.description), look.faint)], width - 2)
-            lines += self.part(words, width, look, 2)
+            words = wrap([(one_line(it.description), theme.faint)], width - 2)
+            lines += self.part(words, width, theme, 2)
         return lines
 
     def _state(self) -> str:
@@ -277,7 +282,7 @@ class SubagentCard(Card):
         return "".join(f" {each.lower()}" if each.isupper() else each for each in word).strip()
 
     def plain(self) -> str:
-        """Return its title and what it is there for."""
+        """Return its title and its description."""
         it = self._subagent
         return f"subagent {sanitize_text(it.title or it.id)} {sanitize_text(it.description or '')}"
 
@@ -289,15 +294,15 @@ class MessageCard(Card):
         super().__init__()
         self._message = message
 
-    def rows(self, width: int, look: Look) -> list[Line]:
-        """Return from whom to whom, and the text."""
+    def rows(self, width: int, theme: Theme) -> list[Line]:
+        """Return the sender, the recipient and the text."""
         it = self._message
         ends = [
             one_line(each or "here") for each in (it.sender_session_id, it.recipient_session_id)
         ]
-        lines = wrap([("⇄ ", look.accent), (f"{ends[0]} → {ends[1]}", look.faint)], width)
-        body = [line for each in it.content for line in content_lines(each, width - 2, look)]
-        return lines + self.part(body, width, look)
+        lines = wrap([("⇄ ", theme.accent), (f"{ends[0]} → {ends[1]}", theme.faint)], width)
+        body = [line for each in it.content for line in content_lines(each, width - 2, theme)]
+        return lines + self.part(body, width, theme)
 
     def plain(self) -> str:
         """Return the text."""
@@ -305,17 +310,17 @@ class MessageCard(Card):
 
 
 class UnknownCard(Card):
-    """Something that nobody here has a name for."""
+    """An update of a kind that is not known here."""
 
     def __init__(self, name: str, value: Any) -> None:
         super().__init__()
         self._name = one_line(name)
         self._value = value
 
-    def rows(self, width: int, look: Look) -> list[Line]:
+    def rows(self, width: int, theme: Theme) -> list[Line]:
         """Return its name and its JSON."""
-        head = clip([("? ", look.warning), (self._name, look.faint)], width)
-        return [head, *self.part(json_lines(self._value, width - 2, look), width, look)]
+        head = clip([("? ", theme.warning), (self._name, theme.faint)], width)
+        return [head, *self.part(json_lines(self._value, width - 2, theme), width, theme)]
 
     def plain(self) -> str:
         """Return its name and its JSON."""
@@ -339,24 +344,24 @@ class ExtensionCard(Card):
             self._names[one_line(notification.tag)] = None
         self.version += 1
 
-    def rows(self, width: int, look: Look) -> list[Line]:
+    def rows(self, width: int, theme: Theme) -> list[Line]:
         """Return the line, and the notifications where it is unfolded."""
-        head = wrap([("· ", look.faint), (self._head(), look.faint)], width)
+        head = wrap([("· ", theme.faint), (self._head(), theme.faint)], width)
         if self.is_folded:
-            return capped(head, 1, width, look)
+            return truncate_lines(head, 1, width, theme)
         hidden = self._count - len(self._latest)
-        body = [clip([(f"… {hidden:,} earlier", look.faint)], width - 2)] if hidden else []
+        body = [clip([(f"… {hidden:,} earlier", theme.faint)], width - 2)] if hidden else []
         for each in self._latest:
-            body += wrap([(one_line(each.tag), look.faint)], width - 2)
-            body += indent(json_lines(each, width - 4, look), ("  ", _NONE))
-        return head + self.part(body, width, look)
+            body += wrap([(one_line(each.tag), theme.faint)], width - 2)
+            body += indent(json_lines(each, width - 4, theme), ("  ", _NONE))
+        return head + self.part(body, width, theme)
 
     def _head(self) -> str:
         word = "notification" if self._count == 1 else "notifications"
         return f"{self._count:,} extension {word} ({', '.join(self._names)})"
 
     def guess(self, width: int) -> int:
-        """Return about how many lines it has."""
+        """Estimate the number of lines."""
         return 1 if self.is_folded else 1 + 3 * len(self._latest)
 
     def plain(self) -> str:

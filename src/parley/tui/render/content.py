@@ -1,7 +1,7 @@
-"""Content blocks as lines: what messages, tool calls and summaries hold besides Markdown.
+"""Content blocks of messages, tool calls and summaries as lines, except for Markdown.
 
-Pictures and sounds are a line that tells what they are. What is not known is shown with its name
-and its JSON.
+An image or a sound is one line that describes it. Unknown content is shown with its name and its
+JSON.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from parley.schema import v2
 from parley.schema._codec import encode
 from parley.schema.base import Unknown
 
-from .blocks import MAX_CHARS, bounded, one_line
+from .blocks import MAX_CHARS, one_line, truncate_text
 from .lines import Line, Run, plain_rows, wrap
-from .painting import Look
+from .theme import Theme
 
 __all__ = ["content_lines", "content_text", "json_lines", "json_text", "text_lines"]
 
 _NONE = Style.null()
 _SHORT_BYTES = 60
-"""JSON up to this length stays on one line."""
+"""The maximum length of JSON that stays on one line."""
 
 
-def content_lines(block: v2.ContentBlock, width: int, look: Look) -> list[Line]:
+def content_lines(block: v2.ContentBlock, width: int, theme: Theme) -> list[Line]:
     """Paint a content block; text as it is."""
     match block:
         case v2.TextContent():
             return text_lines(block.text, width, _NONE)
         case v2.ImageContent() | v2.AudioContent() | v2.ResourceLink():
-            return wrap(_label(block, look), width)
+            return wrap(_label(block, theme), width)
         case v2.EmbeddedResource(resource=v2.TextResourceContents() as resource):
-            head = wrap(_label(block, look), width)
-            return head + text_lines(resource.text, width, look.faint)
+            head = wrap(_label(block, theme), width)
+            return head + text_lines(resource.text, width, theme.faint)
         case v2.EmbeddedResource():
-            return wrap(_label(block, look), width)
+            return wrap(_label(block, theme), width)
         case Unknown(tag):
-            head = wrap([(f"content: {one_line(tag)}", look.warning)], width)
-            return head + json_lines(block, width, look)
+            head = wrap([(f"content: {one_line(tag)}", theme.warning)], width)
+            return head + json_lines(block, width, theme)
 
 
 def content_text(block: v2.ContentBlock) -> str:
-    """Return the words of a content block."""
+    """Return the text of a content block."""
     match block:
         case v2.TextContent():
             return sanitize_text(block.text)
@@ -57,15 +57,15 @@ def content_text(block: v2.ContentBlock) -> str:
             return json_text(block)
 
 
-def _label(block: v2.ContentBlock, look: Look) -> list[Run]:
+def _label(block: v2.ContentBlock, theme: Theme) -> list[Run]:
     name, *others = _words(block)
     if isinstance(block, v2.ImageContent):
         others.append("/pictures opens it")
-    return [(name, look.accent), *((f"  {each}", look.faint) for each in others)]
+    return [(name, theme.accent), *((f"  {each}", theme.faint) for each in others)]
 
 
 def _words(block: v2.ContentBlock) -> list[str]:
-    """Return what kind of thing it is, and what else is known, each on one line."""
+    """Return the kind of the content and its properties, each on one line."""
     words: list[str | None]
     match block:
         case v2.ImageContent():
@@ -91,19 +91,19 @@ def _size(data: str) -> str:
 
 def text_lines(text: str, width: int, style: Style) -> list[Line]:
     """Paint text as it is, broken at blanks."""
-    rows = plain_rows(bounded(text).rstrip("\n"), style)
+    rows = plain_rows(truncate_text(text).rstrip("\n"), style)
     return [line for row in rows for line in wrap(row, width)]
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON that people can read; what is too long is cut."""
+    """Return a value as formatted JSON, cut if it is too long."""
     raw = value.raw if isinstance(value, Unknown) else encode(value)
     if _SHORT_BYTES < len(raw) <= MAX_CHARS:
         raw = msgspec.json.format(raw, indent=2)
-    return bounded(raw.decode("utf-8", "replace"))
+    return truncate_text(raw.decode("utf-8", "replace"))
 
 
-def json_lines(value: Any, width: int, look: Look) -> list[Line]:
+def json_lines(value: Any, width: int, theme: Theme) -> list[Line]:
     """Paint a value as JSON."""
-    rows = plain_rows(json_text(value), look.faint)
+    rows = plain_rows(json_text(value), theme.faint)
     return [line for row in rows for line in wrap(row, width)]

@@ -25,7 +25,7 @@ _Span: TypeAlias = tuple[int, int]
 
 TAB_CELLS = 4
 _MOST_PER_CELL = 50
-"""How many characters are shown in one cell: some have no width."""
+"""The maximum number of characters for one cell: some have no width."""
 
 
 def plain_rows(text: str, style: Style) -> list[list[Run]]:
@@ -34,21 +34,21 @@ def plain_rows(text: str, style: Style) -> list[list[Run]]:
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[Line]:
-    """Break a row into lines at blanks; a word longer than a line is broken anywhere."""
+    """Break a row into lines at blanks; a word that is longer than a line is broken anywhere."""
     text = "".join([text for text, _ in runs])
     return _slices(runs, _breaks(text, max(width, 1), at_blanks=True))
 
 
 def chop(runs: Sequence[Run], width: int) -> list[Line]:
-    """Break a row into lines at the width, as is done with code."""
+    """Break a row into lines at the width, as for code."""
     text = "".join([text for text, _ in runs])
     return _slices(runs, _breaks(text, max(width, 1), at_blanks=False))
 
 
 def clip(runs: Sequence[Run], width: int) -> Line:
-    """Return one line; what does not fit becomes an ellipsis."""
+    """Return one line, with an ellipsis if it does not fit."""
     text = "".join([text for text, _ in runs])
-    most = max(width, 1) * _MOST_PER_CELL  # what comes behind is too much in any case
+    most = max(width, 1) * _MOST_PER_CELL  # the rest cannot fit in any case
     if len(text) <= most and cell_len(text) <= width:
         return [Segment(text, style) for text, style in runs if text]
     first = _breaks(text[:most], max(width - 1, 1), at_blanks=False)[0]
@@ -57,26 +57,26 @@ def clip(runs: Sequence[Run], width: int) -> Line:
 
 
 def indent(lines: Iterable[Line], first: Run, rest: Run | None = None) -> list[Line]:
-    """Put a mark before the first line and another, or blanks, before the others."""
+    """Prefix the first line with a mark, and the others with another one or with blanks."""
     rest = rest if rest is not None else (" " * cell_len(first[0]), first[1])
     marks = (Segment(*first), Segment(*rest))
     return [[marks[bool(number)], *line] for number, line in enumerate(lines)]
 
 
 def fill(line: Line, width: int, ground: Style) -> Line:
-    """Paint a line on a ground, up to the width."""
+    """Return a line on a background, filled up to the width."""
     missing = width - sum(segment.cell_length for segment in line)
     painted = [Segment(text, ground + style if style else ground) for text, style, _ in line]
     return [*painted, Segment(" " * missing, ground)] if missing > 0 else painted
 
 
 def strips(lines: Iterable[Line]) -> list[Strip]:
-    """Return the lines as what Textual paints."""
+    """Return lines as Textual strips."""
     return [Strip(line) for line in lines]
 
 
 def _slices(runs: Sequence[Run], spans: Sequence[_Span]) -> list[Line]:
-    """Cut runs at the given stretches of their joined text, which are in order."""
+    """Split runs at ordered spans of their joined text."""
     if len(runs) == 1:
         text, style = runs[0]
         return [[Segment(text[start:end], style)] if start < end else [] for start, end in spans]
@@ -86,19 +86,19 @@ def _slices(runs: Sequence[Run], spans: Sequence[_Span]) -> list[Line]:
         line: Line = []
         while number < len(runs):
             text, style = runs[number]
-            behind = offset + len(text)
-            low, high = max(start, offset), min(end, behind)
+            stop = offset + len(text)
+            low, high = max(start, offset), min(end, stop)
             if low < high:
                 line.append(Segment(text[low - offset : high - offset], style))
-            if behind > end:
+            if stop > end:
                 break
-            number, offset = number + 1, behind
+            number, offset = number + 1, stop
         lines.append(line)
     return lines
 
 
 def _breaks(text: str, width: int, *, at_blanks: bool) -> list[_Span]:
-    """Return the stretches of text that make a line each; there is at least one."""
+    """Return the spans of the text that make a line each; there is at least one."""
     if text.isascii():
         if len(text) <= width:
             return [(0, len(text))]
@@ -126,9 +126,9 @@ def _wide_breaks(text: str, width: int, at_blanks: bool) -> list[_Span]:
     start, cells = 0, 0
     blank, cells_to_blank = -1, 0  # the last place to break at
     graphemes, _ = split_graphemes(text)
-    for first, behind, counted in graphemes:
+    for first, stop, counted in graphemes:
         # A joiner that joins nothing is counted one way alone and another way in a line.
-        size = max(counted, cell_len(text[first:behind])) if _JOINER in text else counted
+        size = max(counted, cell_len(text[first:stop])) if _JOINER in text else counted
         if cells + size > width and first > start:
             if text[first] == " " and at_blanks:
                 blank, cells_to_blank = first, cells

@@ -1,4 +1,4 @@
-"""Stretches of painted lines: what was found, and what the mouse has selected."""
+"""Spans of painted lines: search results and the selection."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.style import Style
 from textual.selection import Selection
 from textual.strip import Strip
 
-__all__ = ["chosen", "highlighted", "matches", "text_between"]
+__all__ = ["find_matches", "highlight_spans", "selected_span", "selected_text"]
 
 Span: TypeAlias = tuple[int, int]
-"""From one character of a line to before another."""
+"""The start and the end of a part of a line, in characters."""
 
 
-def matches(text: str, words: str) -> list[Span]:
-    """Return where words are, whether large or small letters; the words are casefolded."""
+def find_matches(text: str, words: str) -> list[Span]:
+    """Return the spans that match casefolded words, ignoring case."""
     text = text.casefold()
     found: list[Span] = []
     start = text.find(words)
@@ -28,8 +28,8 @@ def matches(text: str, words: str) -> list[Span]:
     return found
 
 
-def chosen(selection: Selection, number: int) -> Span | None:
-    """Return what is selected of a line."""
+def selected_span(selection: Selection, number: int) -> Span | None:
+    """Return the selected span of a line."""
     span = selection.get_span(number)
     if span is None:
         return None
@@ -37,8 +37,8 @@ def chosen(selection: Selection, number: int) -> Span | None:
     return (start, 1 << 30) if end == -1 else (start, end)
 
 
-def highlighted(strip: Strip, spans: Sequence[Span], style: Style) -> Strip:
-    """Return a line with some stretches in a style."""
+def highlight_spans(strip: Strip, spans: Sequence[Span], style: Style) -> Strip:
+    """Return a line with some spans in a style."""
     if not spans:
         return strip
     segments: list[Segment] = []
@@ -57,11 +57,11 @@ def highlighted(strip: Strip, spans: Sequence[Span], style: Style) -> Strip:
     return Strip(segments, strip.cell_length)
 
 
-def text_between(lines: Iterable[tuple[int, Strip]], selection: Selection, gutter: int) -> str:
-    """Return what is selected of some lines, without what stands at the left of them."""
+def selected_text(lines: Iterable[tuple[int, Strip]], selection: Selection, gutter: int) -> str:
+    """Return the selected text of lines, without the gutter."""
     texts: list[str] = []
     for number, strip in lines:
-        span = chosen(selection, number)
+        span = selected_span(selection, number)
         if span is not None:
             start, end = span
             texts.append(strip.text[max(start, gutter) : end].rstrip())

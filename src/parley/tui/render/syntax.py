@@ -1,7 +1,7 @@
-"""Colours of code: what Pygments makes of it, in the styles of a `Look`.
+"""Syntax highlighting by Pygments, in the styles of a `Theme`.
 
-Code that is long, or has very long lines, stays without colours: a lexer is a pile of regular
-expressions, and an agent chooses what they are given.
+Long code and very long lines stay without colours: a lexer consists of regular expressions, and an
+agent chooses their input.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pygments.util import ClassNotFound
 from rich.style import Style
 
 from .lines import TAB_CELLS, Run, plain_rows
-from .painting import Look
+from .theme import Theme
 
-__all__ = ["coloured", "lexer_for", "lexer_of"]
+__all__ = ["highlight_code", "lexer_for_language", "lexer_for_path"]
 
 _MAX_CHARS = 20_000
 _MAX_LINE_CHARS = 400
@@ -32,16 +32,16 @@ _styles: dict[tuple[int, _Kind], Style] = {}
 
 
 @lru_cache(64)
-def lexer_for(language: str) -> Lexer | None:
-    """Return the lexer of a language by the name a fence gives it."""
+def lexer_for_language(language: str) -> Lexer | None:
+    """Return the lexer for the language of a fence."""
     try:
         return _named(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
 
 
-def lexer_of(path: str) -> Lexer | None:
-    """Return the lexer for a file by its name."""
+def lexer_for_path(path: str) -> Lexer | None:
+    """Return the lexer for a file name."""
     name = PurePath(path).name
     return _lexer_of_suffix(f"x{PurePath(name).suffix}" if "." in name else name)
 
@@ -54,16 +54,16 @@ def _lexer_of_suffix(name: str) -> Lexer | None:
         return None
 
 
-def coloured(code: str, lexer: Lexer | None, look: Look) -> list[list[Run]]:
-    """Return the lines of code as rows, coloured where there is a lexer and the code is short."""
+def highlight_code(code: str, lexer: Lexer | None, theme: Theme) -> list[list[Run]]:
+    """Return code as rows, highlighted if there is a lexer and the code is short."""
     code = code.expandtabs(TAB_CELLS)
     is_long = len(code) > _MAX_CHARS or max(map(len, code.split("\n"))) > _MAX_LINE_CHARS
-    if lexer is None or is_long or not look.syntax:
+    if lexer is None or is_long or not theme.syntax:
         return plain_rows(code, _NONE)
     rows: list[list[Run]] = [[]]
     # Pygments carries no types: a token is its kind, a tuple of words, and its text.
     for kind, text in cast("Iterable[tuple[_Kind, str]]", lexer.get_tokens(code)):
-        style = _style(kind, look)
+        style = _style(kind, theme)
         head, *others = text.split("\n")
         if head:
             rows[-1].append((head, style))
@@ -72,16 +72,16 @@ def coloured(code: str, lexer: Lexer | None, look: Look) -> list[list[Run]]:
     return rows
 
 
-def _style(kind: _Kind, look: Look) -> Style:
-    key = (id(look), kind)
+def _style(kind: _Kind, theme: Theme) -> Style:
+    key = (id(theme), kind)
     if key not in _styles:
-        _styles[key] = _find_style(kind, look)
+        _styles[key] = _find_style(kind, theme)
     return _styles[key]
 
 
-def _find_style(kind: _Kind, look: Look) -> Style:
+def _find_style(kind: _Kind, theme: Theme) -> Style:
     for length in range(len(kind), 0, -1):
-        style = look.syntax.get(".".join(kind[:length]))
+        style = theme.syntax.get(".".join(kind[:length]))
         if style is not None:
             return style
     return _NONE

@@ -1,7 +1,7 @@
 """Tables of Markdown as lines.
 
-Columns are as wide as what they hold. Where that is wider than the screen the wide ones give way
-and their cells are broken; where even that is too narrow, each row becomes a list of its cells.
+Columns are as wide as their content. If that exceeds the screen, the widest columns shrink and
+their cells are broken; if even that is too wide, each row becomes a list of its cells.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from rich.cells import cell_len
 from rich.segment import Segment
 
 from .lines import Line, Run, wrap
-from .painting import Look
+from .theme import Theme
 
 __all__ = ["table_lines"]
 
 _BETWEEN = " │ "
-_LEAST_CELLS = 6
+_MIN_CELLS = 6
 
 
 def table_lines(
-    rows: Sequence[Sequence[list[Run]]], width: int, look: Look, right: Collection[int] = ()
+    rows: Sequence[Sequence[list[Run]]], width: int, theme: Theme, right: Collection[int] = ()
 ) -> list[Line]:
-    """Paint a table; the first row is its head, and some columns stand at their right end."""
+    """Return a table as lines; the first row is its header, some columns are right-aligned."""
     if not rows:
         return []
     count = len(rows[0])
     widths = _widths(rows, count, width - len(_BETWEEN) * (count - 1))
     if widths is None:
-        return _as_lists(rows, width, look)
+        return _as_lists(rows, width, theme)
     lines: list[Line] = []
     for number, row in enumerate(rows):
         cells = [wrap(cell, cells) for cell, cells in zip(row, widths, strict=False)]
-        lines += _side_by_side(cells, widths, look, right)
+        lines += _side_by_side(cells, widths, theme, right)
         if number == 0:
             rule = "─┼─".join("─" * cells for cells in widths)
-            lines.append([Segment(rule, look.faint)])
+            lines.append([Segment(rule, theme.faint)])
     return lines
 
 
 def _widths(rows: Sequence[Sequence[list[Run]]], count: int, room: int) -> list[int] | None:
-    """Return how wide each column is; None: there is no room for all."""
-    if room < count * _LEAST_CELLS:
+    """Return the width of each column; None if there is not enough room."""
+    if room < count * _MIN_CELLS:
         natural = [_natural(rows, column) for column in range(count)]
         return natural if sum(natural) <= room else None
     widths = [_natural(rows, column) for column in range(count)]
@@ -62,7 +62,7 @@ def _natural(rows: Sequence[Sequence[list[Run]]], column: int) -> int:
 
 
 def _side_by_side(
-    cells: list[list[Line]], widths: list[int], look: Look, right: Collection[int]
+    cells: list[list[Line]], widths: list[int], theme: Theme, right: Collection[int]
 ) -> list[Line]:
     lines: list[Line] = []
     for number in range(max(map(len, cells), default=0)):
@@ -70,7 +70,7 @@ def _side_by_side(
         for column, (cell, width) in enumerate(zip(cells, widths, strict=False)):
             part = cell[number] if number < len(cell) else []
             if column:
-                line.append(Segment(_BETWEEN, look.faint))
+                line.append(Segment(_BETWEEN, theme.faint))
             missing = width - sum(segment.cell_length for segment in part)
             blanks = [Segment(" " * missing)] if missing > 0 else []
             line += [*blanks, *part] if column in right else [*part, *blanks]
@@ -78,12 +78,12 @@ def _side_by_side(
     return lines
 
 
-def _as_lists(rows: Sequence[Sequence[list[Run]]], width: int, look: Look) -> list[Line]:
+def _as_lists(rows: Sequence[Sequence[list[Run]]], width: int, theme: Theme) -> list[Line]:
     head = ["".join([text for text, _ in cell]) for cell in rows[0]]
     lines: list[Line] = []
     for row in rows[1:] or rows:
         if lines:
             lines.append([])
         for name, cell in zip(head, row, strict=False):
-            lines += wrap([(f"{name}: ", look.strong), *cell], width)
+            lines += wrap([(f"{name}: ", theme.strong), *cell], width)
     return lines

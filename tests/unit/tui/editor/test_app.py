@@ -13,7 +13,7 @@ from parley.nes.engine import EditProposal, Proposal, Question, Span, Spot, Text
 from parley.tui.editor.file import open_file
 from parley.tui.editor.sample import SAMPLE
 
-from .desk import Desk, Stub, editing, jumping, replacing
+from .editor_session import EditorSession, Stub, editing, jumping, replacing
 
 
 async def test_the_sample_says_what_to_try() -> None:
@@ -21,7 +21,7 @@ async def test_the_sample_says_what_to_try() -> None:
         assert "Change debug to info" in desk.painted
         assert "a sample, not saved anywhere" in desk.painted
         assert desk.text == SAMPLE
-        assert desk.app.page.spot == Spot(8, 8)
+        assert desk.app.page.cursor_position == Spot(8, 8)
 
 
 async def test_the_agent_hears_what_is_typed_over_the_protocol() -> None:
@@ -55,13 +55,13 @@ async def test_tab_takes_it_and_the_next_one_comes() -> None:
             assert desk.text.count("debug") == left + 1
             await desk.press("tab")
             await desk.until(partial(_has, desk, left))
-        await desk.until_painted("Nothing is suggested for now.")
+        await desk.until_painted("No suggestion at the moment.")
         assert "Change debug" not in desk.painted
         assert desk.text == SAMPLE.replace("debug", "info")
         assert engine.heard.count(("repeat", "accepted")) == 5
 
 
-def _has(desk: Desk, left: int) -> bool:
+def _has(desk: EditorSession, left: int) -> bool:
     return desk.text.count("debug") == left
 
 
@@ -142,14 +142,14 @@ async def test_a_jump_is_a_marker_and_tab_goes_there() -> None:
         assert "22 \u2192 def refund" in desk.painted
         assert "def refund(basket, customer): \u2190" in desk.painted
         await desk.press("tab")
-        await desk.until(lambda: desk.app.page.spot == Spot(21, 0))
+        await desk.until(lambda: desk.app.page.cursor_position == Spot(21, 0))
         assert ("pair", "accepted") in engine.heard
 
 
 async def test_asking_where_there_is_nothing_says_so() -> None:
     async with editing(Stub(lambda question: [])) as desk:
         await desk.press("f2")
-        await desk.until_painted("There is nothing to suggest here.")
+        await desk.until_painted("There is no suggestion here.")
 
 
 async def test_what_keeps_the_engine_from_suggesting_is_said() -> None:
@@ -162,7 +162,7 @@ async def test_what_keeps_the_engine_from_suggesting_is_said() -> None:
         await desk.until_painted("listens there")
         await desk.press("escape", "f2")
         await desk.until_painted("listens there")
-        assert "There is nothing to suggest here." not in desk.painted
+        assert "There is no suggestion here." not in desk.painted
 
 
 async def test_what_is_said_does_not_hide_what_tab_takes(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ async def test_what_is_said_does_not_hide_what_tab_takes(tmp_path: Path) -> None
 async def test_ctrl_c_copies_and_says_how_to_leave() -> None:
     async with editing(Stub(lambda question: [])) as desk:
         await desk.press("ctrl+c")
-        await desk.until_painted("Ctrl-Q leaves.")
+        await desk.until_painted("Press Ctrl-Q to quit.")
         await desk.press(*["shift+right"] * 5, "ctrl+c")
         await desk.until(lambda: desk.app.clipboard == "debug")
         assert desk.app.return_code is None
@@ -209,10 +209,10 @@ async def test_leaving_with_changes_is_asked_once(tmp_path: Path) -> None:
     file = tmp_path / "new.py"
     async with editing(Stub(lambda question: []), file) as desk:
         await desk.press("x", "ctrl+q")
-        await desk.until_painted("It is not saved")
+        await desk.until_painted("The file was not saved")
         assert desk.app.return_code is None
         await desk.press("y", "ctrl+q")
-        await desk.until_painted("It is not saved")
+        await desk.until_painted("The file was not saved")
         await desk.press("ctrl+q")
         await desk.until(lambda: desk.app.return_code == 0)
         assert not file.exists()
@@ -255,7 +255,7 @@ def test_what_this_editor_would_spoil_it_does_not_open(
 
 def test_a_new_file_is_opened_where_there_is_a_folder(tmp_path: Path) -> None:
     assert open_file(tmp_path / "new.rs").language_id == "rust"
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         open_file(tmp_path / "missing" / "new.rs")
     with pytest.raises(ConfigError, match="cannot be read"):
         open_file(tmp_path)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from .desk import Stub, editing, jumping
-from .scene import ENGINE, SIZE, change_one, svg
+from .editor_pictures import ENGINE, SIZE, change_one, svg
+from .editor_session import Stub, editing, jumping
 
 PICTURE = Path(__file__).parents[4] / "docs" / "nes.svg"
 
