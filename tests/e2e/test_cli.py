@@ -102,7 +102,7 @@ def test_the_exit_code_tells_why_it_stopped(tmp_path: Path, reason: str, code: i
 def test_an_error_of_the_agent_is_told_with_its_data() -> None:
     done = parley("run", "boom")
     assert done.returncode == 1
-    assert 'parley: the agent answered with an error: Boom (-32050): {"detail":42}' in done.stderr
+    assert 'parley: the agent returned an error: Boom (-32050): {"detail":42}' in done.stderr
     told = json.loads(parley("run", "boom", "--json").stdout.splitlines()[-1])
     assert told["event"] == "error"
     assert (told["error"]["code"], told["error"]["data"]) == (-32050, {"detail": 42})

@@ -135,7 +135,7 @@ def test_a_token_does_not_leave_the_machine_in_plain_text() -> None:
 def test_what_is_no_address_is_refused() -> None:
     for word in ("parley demo", "ftp://agents.example", "nothing"):
         done = parley("connect", word, given="")
-        assert (done.returncode, "is no address" in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, "is not an address" in done.stderr) == (2, True), done.stderr
 
 
 def test_the_end_of_the_editor_is_the_end(served: GatewayProcess, places: Path) -> None:

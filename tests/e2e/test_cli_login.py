@@ -131,7 +131,7 @@ def test_the_status_is_shown(tmp_path: Path, state: str, told: str, code: int) -
 def test_an_agent_that_tells_no_status_is_told(tmp_path: Path) -> None:
     done = parley("login", offering(tmp_path, [KEY], Expect({"method": "never"})), "--status")
     assert done.returncode == 1
-    assert "does not tell whether it is logged in" in done.stderr
+    assert "does not report whether it is logged in" in done.stderr
 
 
 def test_a_logout_is_done(tmp_path: Path) -> None:

@@ -145,6 +145,6 @@ def test_the_chat_goes_on_after_a_server_was_killed_and_started_again(
         with run_gateway("--http", where):
             terminal.shows("Disconnected. Press F5 to reconnect.", "Press F5 or Enter to reconnect")
             terminal.press("\r")
-            terminal.shows("again, and the session goes on", "ready")
+            terminal.shows("again, and the session is resumed", "ready")
             terminal.press("Still there?\r")
             terminal.shows("echo: Still there?", "ready")

@@ -3,8 +3,8 @@
 A command is a module of this folder and a line in `COMMANDS`. The module has `DESCRIPTION` and
 `EXAMPLES` for its help, `add_arguments(parser)`, and `main(arguments)`, which returns the exit code
 or raises `Failure`. Only the module that runs is imported, so that `parley demo` starts as fast as
-an agent should. What stands behind `--` is `arguments.behind`, untouched, for a command that says
-`parser.set_defaults(behind=[])`.
+an agent should. What follows `--` is `arguments.after_dashes`, untouched, for a command that calls
+`parser.set_defaults(after_dashes=[])`.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ COMMANDS = {
 
 
 class Command(Protocol):
-    """What the module of a command has."""
+    """The module of a command."""
 
     DESCRIPTION: str
     EXAMPLES: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Say what the command takes."""
+        """Add the arguments of the command."""
         ...
 
     def main(self, arguments: argparse.Namespace) -> int:
-        """Do it and return the exit code."""
+        """Run the command and return the exit code."""
         ...
 
 
@@ -100,7 +100,7 @@ def _front(words: list[str]) -> int:
         prog="parley",
         usage="parley COMMAND …",
         description="Talk to coding agents over the Agent Client Protocol.",
-        epilog=f"commands:\n{listed}\n\n`parley COMMAND --help` tells more, with examples.",
+        epilog=f"commands:\n{listed}\n\n`parley COMMAND --help` shows more, with examples.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"parley {parley.__version__}")
@@ -114,9 +114,9 @@ def _run(name: str, words: list[str]) -> int:
         hint = suggest(name, COMMANDS, "`parley {}`", "see `parley --help`")
         raise Failure(f"there is no command {name!r}; {hint}", Exit.USAGE)
     command, parser = parser_of(name)
-    if "--" in words and parser.get_default("behind") is not None:
+    if "--" in words and parser.get_default("after_dashes") is not None:
         at = words.index("--")
-        given = argparse.Namespace(behind=words[at + 1 :])
+        given = argparse.Namespace(after_dashes=words[at + 1 :])
         return command.main(_parsed(parser, words[:at], given))
     return command.main(_parsed(parser, words))
 

@@ -35,7 +35,7 @@ from .targets import Resolved, resolve
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Give agents names, so that `-a NAME` is enough. They are kept in config.toml in
+Give agents names, so that `-a NAME` is enough. They are saved in config.toml in
 the user's configuration directory, which may also be written by hand; nothing
 inside a project is read. Without an ACTION the agents are listed.
 """
@@ -67,8 +67,8 @@ _REFERENCE_ONLY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
-    parser.set_defaults(behind=[])
+    """Add the arguments of the command."""
+    parser.set_defaults(after_dashes=[])
     action = actions_of(parser)
     listing = action("list", "list the agents; starts nothing")
     listing.add_argument("--json", action="store_true", help="print them as JSON")
@@ -126,7 +126,7 @@ def _add_verbose(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what is asked with the configuration."""
+    """Run the action on the configuration."""
     action = {
         None: _list,
         "list": _list,
@@ -136,8 +136,8 @@ def main(arguments: argparse.Namespace) -> int:
         "default": _default,
         "providers": providers.show_or_change,
     }[arguments.action]
-    if arguments.behind and arguments.action not in ("add", "test"):
-        raise Failure("nothing is taken behind --; see `parley agents --help`", Exit.USAGE)
+    if arguments.after_dashes and arguments.action not in ("add", "test"):
+        raise Failure("unexpected arguments after --; see `parley agents --help`", Exit.USAGE)
     try:
         return action(arguments)
     except ConfigError as error:
@@ -219,7 +219,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
 def _entry(arguments: argparse.Namespace) -> AgentEntry:
     """Return the agent that is to be added."""
-    words: list[str] = arguments.behind
+    words: list[str] = arguments.after_dashes
     if bool(words) is (arguments.registry is not None):
         raise Failure(
             f"say how to start it: `parley agents add {arguments.name} -- COMMAND …`, or "
@@ -254,7 +254,7 @@ def _absolute(file: str | None) -> str:
 def _variable(given: str) -> tuple[str, str]:
     name, equals, value = given.partition("=")
     if not _REFERENCE_ONLY.fullmatch(name):
-        raise Failure(f"--env: {name!r} is no name of a variable", Exit.USAGE)
+        raise Failure(f"--env: {name!r} is not a valid variable name", Exit.USAGE)
     if not equals:
         return name, f"${name}"
     if not referred(value) and is_secret(name, value):
@@ -292,7 +292,7 @@ def _default(arguments: argparse.Namespace) -> int:
 
 
 def _test(arguments: argparse.Namespace) -> int:
-    words: list[str] = arguments.behind
+    words: list[str] = arguments.after_dashes
     if words and arguments.name is not None:
         raise Failure("give a name or a command, not both", Exit.USAGE)
     agent = Resolved(target=words) if words else resolve(arguments.name)

@@ -52,7 +52,7 @@ _LINES_ONLY = frozenset({"dumb", "unknown"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -85,10 +85,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the chat until the user leaves."""
     if not is_terminal():
-        raise Failure("a chat needs a terminal; `parley run` works without one", Exit.USAGE)
+        raise Failure("the chat needs a terminal; `parley run` works without one", Exit.USAGE)
     if (kind := os.environ.get("TERM")) in _LINES_ONLY:
-        said = f"this terminal shows lines and no screens (TERM={kind}); `parley run` needs no more"
-        raise Failure(said, Exit.USAGE)
+        raise Failure(
+            f"this terminal cannot show a full-screen program (TERM={kind}); use `parley run`",
+            Exit.USAGE,
+        )
     if importlib.util.find_spec("textual") is None:
         raise Failure(INSTALL)
     try:
@@ -131,11 +133,11 @@ def _target(arguments: argparse.Namespace) -> str | None:
 
 
 def _player(arguments: argparse.Namespace, journal: Journal | None) -> Player:
-    from parley.conversation.playback import Playback, recorded
+    from parley.conversation.playback import Playback, load_recording
     from parley.tui.player import Player
 
     source: str = arguments.replay
-    frames = recorded(source, journal, arguments.cwd or ".")
+    frames = load_recording(source, journal, arguments.cwd or ".")
     return Player(Playback(frames, arguments.speed or None), Path(source).name)
 
 

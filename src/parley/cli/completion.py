@@ -21,7 +21,7 @@ from .shells import SHELLS, Option, Place, Value
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Print a script that makes a shell complete what you type behind `parley`:
+Print a script that makes a shell complete what you type after `parley`:
 commands, options, files, and the names of your agents.
 """
 EXAMPLES = """\
@@ -32,11 +32,11 @@ examples:
   eval "$(parley completion bash)"              # only in this shell
 """
 _KINDS = {"AGENT": "agents", "TARGET": "agents", "DIR": "dirs", "FILE": "files", "PATH": "files"}
-"""What is meant where a parser says this."""
+"""The kind of value for each metavar of a parser."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     shells = list(SHELLS)
     parser.add_argument(
         "shell", metavar="SHELL", nargs="?", choices=shells, help="bash, zsh or fish"
@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
             found = load()
             names = found.agents if arguments.words == "agents" else found.chains
             print("\n".join(names))
-        except ConfigError:  # whoever presses Tab wants words, not errors
+        except ConfigError:  # somebody who presses Tab wants words, not errors
             return Exit.FAILED
         return Exit.DONE
     if arguments.shell is None:
@@ -61,7 +61,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def places() -> Iterator[Place]:
-    """Yield what can stand where: at the front, behind each command, behind each action of one."""
+    """Yield what is possible where: at the front, after each command, after each action of one."""
     options = [Option(["-h", "--help"], "show help"), Option(["--version"], "show the version")]
     yield Place(path="", options=options, actions=COMMANDS)
     for name in COMMANDS:

@@ -49,10 +49,10 @@ exit codes:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.usage = "parley conduct [options] [PROXY …] [-- AGENT …]"
     quotes = 'the options of a proxy are in quotes with it, as "budget --cost 1"'
-    parser.set_defaults(behind=[], quotes=quotes)
+    parser.set_defaults(after_dashes=[], quotes=quotes)
     parser.add_argument(
         "proxies", metavar="PROXY", nargs="*", help="a built-in proxy, or a command that starts one"
     )
@@ -86,7 +86,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _conductor(arguments: argparse.Namespace) -> Conductor:
     proxies: Sequence[str] = arguments.proxies
-    agent: list[str] = arguments.behind
+    agent: list[str] = arguments.after_dashes
     inherit: list[str] = arguments.inherit
     if arguments.chain is not None:
         if proxies or agent:
@@ -119,7 +119,7 @@ def _proxy(word: str, inherit: Sequence[str], agent: str) -> ComponentSpec:
     if is_builtin(word):
         return ComponentSpec(target=parse(word, agent=agent))
     if word in config.load().chains:
-        told = f"{word} is a chain that ends with an agent, so it is no proxy; name its proxies"
+        told = f"{word} is a chain that ends with an agent, so it is not a proxy; name its proxies"
         raise Failure(f"{told}, or give it as the AGENT: -- {word}", Exit.USAGE)
     name = next(iter(shlex.split(word)), "")
     program = replace_parley([name])[0]

@@ -57,7 +57,7 @@ _LAST_ANSWERS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "url", metavar="URL", help="https://…, wss://…, or a configured agent with a url"
     )
@@ -69,7 +69,7 @@ def main(arguments: argparse.Namespace) -> int:
     agent = resolve(arguments.url)
     if not isinstance(agent.target, str) or not is_remote(agent.target):
         raise Failure(
-            f"{arguments.url!r} is no address; give https://… or wss://…, or the name of a "
+            f"{arguments.url!r} is not an address; give https://… or wss://…, or the name of a "
             "configured agent with a url",
             Exit.USAGE,
         )

@@ -18,7 +18,7 @@ DESCRIPTION = f"""\
 Be an agent that needs no model and no network: it answers a few prompts,
 always in the same way, in version 1 and version 2 of the protocol. An editor
 or `parley run` starts it and talks to it over stdin and stdout. Its sessions
-are kept in the user's journal and can be gone on with.
+are saved in the user's journal and can be resumed.
 
 prompts:
 {HELP}

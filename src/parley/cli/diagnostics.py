@@ -1,6 +1,6 @@
-"""What `parley doctor` looks at: one function a subject, each yields what it found.
+"""The checks of `parley doctor`: one function for each subject, which yields what it found.
 
-Nothing is changed, and no network is used by us. Values of variables are never told.
+Nothing is changed, and we use no network. Values of variables are never shown.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ State: TypeAlias = Literal["ok", "note", "warning", "problem"]
 
 
 class Finding(Struct, frozen=True):
-    """Something that was looked at."""
+    """The result of one check."""
 
     state: State
     subject: str
-    """What it is about, in a word."""
+    """The subject, in a word."""
     text: str
-    """What was found, in one sentence."""
+    """The finding, in one sentence."""
     hint: str = ""
-    """What to do about it."""
+    """The remedy."""
 
 
-def _said(state: State, subject: str, message: str) -> Finding:
-    """Return what an error says, and what to do, which stands in its second half."""
+def _finding_of_error(state: State, subject: str, message: str) -> Finding:
+    """Return an error as a finding; the second half of its text is the remedy."""
     if "\n" in message:
         return Finding(state, subject, message)
     text, *hint = re.split(r"; |\. ", message, maxsplit=1)
@@ -122,12 +122,12 @@ def configuration() -> tuple[Config | None, list[Finding]]:
     try:
         configured = load()
     except ConfigError as error:
-        return None, [_said("problem", "config.toml", str(error))]
+        return None, [_finding_of_error("problem", "config.toml", str(error))]
     found = list(_complaints(configured))
     try:
         gateway_config.load()
     except ConfigError as error:
-        found.append(_said("problem", "config.toml", str(error)))
+        found.append(_finding_of_error("problem", "config.toml", str(error)))
     if not found and path.exists():
         agents, servers = len(configured.agents), len(configured.mcp_servers)
         text = f"{_count(agents, 'agent')}, {_count(servers, 'MCP server')}"
@@ -160,13 +160,13 @@ def _complaints(configured: Config) -> Iterator[Finding]:
     for server in configured.mcp_servers.values():
         for name in server.agents or ():
             if configured.find(name) is None:
-                text = f"mcp_servers.{server.name}.agents names {name!r}, which is no agent"
+                text = f"mcp_servers.{server.name}.agents names {name!r}, which is not an agent"
                 yield Finding("warning", "config.toml", text, configured.hint(name))
         anybody = (server.agents or [""])[0]
         for left in mcp_servers([server], anybody)[1]:
             is_told = left.reason.startswith("mcp_servers.")
             reason = left.reason if is_told else f"mcp_servers.{left.name}: {left.reason}"
-            yield _said("warning", "config.toml", reason)
+            yield _finding_of_error("warning", "config.toml", reason)
 
 
 def policy() -> Iterator[Finding]:
@@ -174,7 +174,7 @@ def policy() -> Iterator[Finding]:
     try:
         load_policy(".")
     except ConfigError as error:
-        yield _said("problem", "policy", str(error))
+        yield _finding_of_error("problem", "policy", str(error))
     else:
         path = config_dir() / "policy.toml"
         yield Finding("ok", "policy", str(path) if path.exists() else "no rules; you are asked")
@@ -199,11 +199,11 @@ def journal() -> Iterator[Finding]:
         hint = f"move {path} away; a new one is made"
         yield Finding("problem", "journal", f"cannot be read: {error}", hint)
         return
-    told = f"{_count(sessions, 'session')}, {size / 1e6:.1f} MB, {path}"
+    text = f"{_count(sessions, 'session')}, {size / 1e6:.1f} MB, {path}"
     if can_search:
-        yield Finding("ok", "journal", told)
+        yield Finding("ok", "journal", text)
     else:
-        yield Finding("warning", "journal", f"{told}; it cannot be searched")
+        yield Finding("warning", "journal", f"{text}; it cannot be searched")
 
 
 async def agent(configured: Config, name: str, within: float) -> Finding:
@@ -214,14 +214,14 @@ async def agent(configured: Config, name: str, within: float) -> Finding:
     except ConnectFailed as error:
         if isinstance(error.__cause__, TimeoutError):
             return Finding("problem", name, str(error), f"`parley agents test {name}` waits longer")
-        return _said("problem", name, str(error))
+        return _finding_of_error("problem", name, str(error))
     except ProcessExited as error:
         hint = (
             "" if error.stderr.strip() else "is it the command of an agent? Many need an argument"
         )
         return Finding("problem", name, str(error), hint)
     except AcpError as error:
-        return _said("problem", name, str(failure_of(error, is_connected=True)))
+        return _finding_of_error("problem", name, str(failure_of(error, is_connected=True)))
     ways = _count(len(report.auth_methods), "login")
     text = f"{report.who}: protocol {report.protocol}, {ways}, {report.seconds:.1f} s"
     return Finding("ok", name, text)

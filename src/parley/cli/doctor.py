@@ -50,7 +50,7 @@ _MAX_LINES = 6
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="start only these agents")
     parser.add_argument("--no-agents", action="store_true", help="start no agent")
     parser.add_argument(
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=float,
         default=20.0,
-        help="how long an agent may take to answer; 20 unless told otherwise",
+        help="how long an agent may take to answer; 20 by default",
     )
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 

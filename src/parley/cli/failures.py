@@ -1,4 +1,4 @@
-"""What went wrong with an agent, in one sentence, with what to do next and the exit code."""
+"""Errors of agents as one sentence for the user, with what to do next, and the exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reporting import Exit, Failure
 __all__ = ["NO_RESPONSE", "failure_of"]
 
 NO_RESPONSE = (
-    "parley: it has not answered; is this the command that starts an agent? "
+    "parley: it has not responded; is this the command that starts an agent? "
     'Many need an argument for it, as in -a "opencode acp"'
 )
 
@@ -29,7 +29,7 @@ NO_RESPONSE = (
 def failure_of(
     error: AcpError, *, is_connected: bool, login_hint: str = "", log_hint: str = ""
 ) -> Failure:
-    """Return what to tell the user about an error.
+    """Return what to show the user for an error.
 
     Args:
         error: What was raised.
@@ -41,16 +41,16 @@ def failure_of(
         case AuthRequired():
             hint = "" if "offers no login" in error.message else login_hint
             return Failure(f"{error.description}{hint}", Exit.AUTH)
-        case InternalError(data={"gone": str(), **rest}):  # told by a gateway in front of it
+        case InternalError(data={"gone": str(), **rest}):  # from a gateway in front of it
             words = str(rest.get("lastWords", "")).rstrip()
             tail = f"; stderr:\n{words}" if words else ""
             return Failure(f"{error.message}{tail}", Exit.DIED)
         case RequestError():
             has_no_details = error.description == error.message and error.data is not UNSET
             data = msgspec.json.encode(error.data).decode() if has_no_details else ""
-            told = f"the agent answered with an error: {error}"
+            text = f"the agent returned an error: {error}"
             hint = log_hint if isinstance(error, InternalError) else ""
-            return Failure(f"{told}: {data}{hint}" if data else f"{told}{hint}")
+            return Failure(f"{text}: {data}{hint}" if data else f"{text}{hint}")
         case Unauthorized():
             return Failure(f"{error}; give --token-file FILE, or set PARLEY_TOKEN", Exit.AUTH)
         case ProcessExited() if error.code and error.stderr.strip():

@@ -1,4 +1,4 @@
-"""Flags that several commands take, and what is meant by them."""
+"""Flags that several commands share, and their values."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 SEVERAL: dict[str, Any] = {"action": "append", "default": []}
-"""What an option is that may be given several times."""
+"""The settings of an option that may be given several times."""
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take where the agent works."""
+    """Add the flags for where the agent works."""
     parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
     parser.add_argument(
         "--add-dir",
@@ -46,7 +46,7 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_session_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take which session it is, and what is set in it."""
+    """Add the flags for which session it is, and for its options."""
     group = parser.add_argument_group("the session")
     group.add_argument(
         "--session",
@@ -56,17 +56,19 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--resume", action="store_true", help="resume the last session of this directory"
     )
-    group.add_argument("--no-journal", action="store_true", help="do not write it into the journal")
+    group.add_argument(
+        "--no-journal", action="store_true", help="do not save the session in the journal"
+    )
     group.add_argument(
         "--set",
         metavar="ID=VALUE",
-        help="set an option of the session, as --set mode=plan; the agent says which there are",
+        help="set an option of the session, such as --set mode=plan; the agent defines the options",
         **SEVERAL,
     )
 
 
 def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool = False) -> None:
-    """Take what may be done without asking, and with --yes that it is everything."""
+    """Add the flags for what is permitted without asking; with --yes it is everything."""
     group = parser.add_argument_group("permissions")
     group.add_argument(
         "--allow",
@@ -77,7 +79,9 @@ def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool =
     group.add_argument("--deny", metavar="RULE", help="refuse this without asking", **SEVERAL)
     if has_yes:
         group.add_argument(
-            "--yes", action="store_true", help="permit whatever would be asked; rules still deny"
+            "--yes",
+            action="store_true",
+            help="permit everything that would be asked; rules still deny",
         )
     group.add_argument(
         "--no-workspace",
@@ -87,15 +91,17 @@ def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool =
 
 
 def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take how the agent is started and spoken to."""
+    """Add the flags for how the agent is started and connected to."""
     group = parser.add_argument_group("the agent")
     group.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
-        help="a variable for the agent, which else gets only PATH, HOME and the like",
+        help="a variable for the agent, which otherwise gets only PATH, HOME and the like",
         **SEVERAL,
     )
-    group.add_argument("--login", metavar="METHOD", help="how to log in, if the agent wants it")
+    group.add_argument(
+        "--login", metavar="METHOD", help="the login method, if the agent requires a login"
+    )
     group.add_argument("--no-mcp", action="store_true", help="pass it no configured MCP servers")
     group.add_argument(
         "--protocol",
@@ -108,7 +114,7 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take how a remote agent is spoken to."""
+    """Add the flags for how a remote agent is connected to."""
     group = parser.add_argument_group("a remote agent")
     group.add_argument(
         "--token-file",
@@ -121,7 +127,7 @@ def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--plain-token",
         action="store_true",
-        help="send the token to another machine without TLS, for all on the way to read",
+        help="send the token to another machine without TLS, where others can read it",
     )
 
 
@@ -145,7 +151,7 @@ def remote(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def remote_words(arguments: argparse.Namespace) -> list[str]:
-    """Return the same as it was typed, for a command that the user is told."""
+    """Return the same flags as they were typed, for a command that is suggested to the user."""
     words: list[str] = []
     if arguments.token_file is not None:
         words += ["--token-file", arguments.token_file]
@@ -158,7 +164,7 @@ def rules(arguments: argparse.Namespace) -> dict[str, list[Rule]]:
     """Return the rules of --allow and --deny.
 
     Raises:
-        Failure: One of them is none.
+        Failure: One of them is not valid.
     """
     try:
         return {

@@ -1,7 +1,7 @@
 """Trying an agent: start it, initialize, see what it says about itself, end it.
 
 Nothing else is asked of it: no session is opened, nothing is sent to a model. A configured agent is
-tried in the home directory, since what stands in a project may change what a command means there.
+tried in the home directory, because files in a project can change what a command means there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PARTS = {
     "servers": ("mcp_stdio", "mcp_http", "mcp_sse", "mcp_acp"),
     "more": ("additional_directories", "system_prompt", "logout", "auth_status", "providers"),
 }
-"""The flags of an agent, in the order they are told."""
+"""The flags of an agent, in the order they are shown."""
 _WORDS = {
     "image": "images",
     "audio": "sound",
@@ -46,7 +46,7 @@ _WORDS = {
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What an agent answered to initialize."""
+    """The response of an agent to initialize."""
 
     command: str
     info: v2.Implementation
@@ -64,18 +64,18 @@ class Report(Struct, frozen=True, kw_only=True):
 
     def lines(self) -> list[tuple[str, str]]:
         """Return what it is and offers, in words, by heading."""
-        told = [("command", self.command), ("protocol", f"version {self.protocol}")]
+        lines = [("command", self.command), ("protocol", f"version {self.protocol}")]
         flags = structs.asdict(self.features)
         for heading, names in _PARTS.items():
             words = [_WORDS.get(name, name) for name in names if flags[name]]
             if heading in ("sessions", "prompts"):
                 words.insert(0, "new" if heading == "sessions" else "text")
             if words:
-                told.append(("MCP servers" if heading == "servers" else heading, ", ".join(words)))
-        told += [("login", method_line(each)) for each in self.auth_methods]
+                lines.append(("MCP servers" if heading == "servers" else heading, ", ".join(words)))
+        lines += [("login", method_line(each)) for each in self.auth_methods]
         if not self.auth_methods:
-            told.append(("login", "none offered"))
-        return [(heading, sanitize_text(text, is_line=True)) for heading, text in told]
+            lines.append(("login", "none offered"))
+        return [(heading, sanitize_text(text, is_line=True)) for heading, text in lines]
 
     def json(self) -> dict[str, Any]:
         """Return it for a program."""
@@ -108,8 +108,12 @@ def _method(method: v2.AuthMethod) -> dict[str, Any]:
     if isinstance(method, Unknown):
         return {"type": method.tag}
     kind = "terminal" if isinstance(method, v2.AuthMethodTerminal) else "agent"
-    told = {"type": kind, "id": method.method_id, "name": method.name}
-    return told if method.description is None else {**told, "description": method.description}
+    method_json = {"type": kind, "id": method.method_id, "name": method.name}
+    return (
+        method_json
+        if method.description is None
+        else {**method_json, "description": method.description}
+    )
 
 
 def working_dir(agent: Resolved) -> Path:
@@ -128,7 +132,7 @@ async def try_agent(
 
     Args:
         agent: Which.
-        give_up_after: How many seconds it has to answer; as long as `connect` waits unless told.
+        give_up_after: How many seconds it has to answer; by default as long as `connect` waits.
         on_stderr: Called with each piece that it writes to stderr.
 
     Raises:

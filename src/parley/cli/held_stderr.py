@@ -16,7 +16,7 @@ _MAX_HELD_CHARS = 100_000
 
 
 class _Held:
-    """What waits, and how many questions it waits for."""
+    """The texts that wait, and the number of questions that they wait for."""
 
     def __init__(self) -> None:
         self.questions = 0

@@ -20,9 +20,9 @@ _DAY = 24 * 60 * 60
 
 @asynccontextmanager
 async def open_journal(*, is_wanted: bool = True) -> AsyncGenerator[Journal | None]:
-    """Open the journal for as long as the block runs; None where none is kept.
+    """Open the journal for the duration of the block; None if sessions are not saved.
 
-    What the configuration says is too old or too much is forgotten on the way.
+    What exceeds the limits of the configuration is removed first.
     """
     try:
         settings = config.load().journal
@@ -61,7 +61,7 @@ def find_session(
     must_exist: bool,
     anywhere: bool = False,
 ) -> Record | None:
-    """Return the session that the user wants to go on with.
+    """Return the session that the user wants to resume.
 
     Args:
         journal: Where to look.

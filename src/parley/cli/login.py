@@ -44,7 +44,7 @@ STATES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "agent", metavar="AGENT", nargs="?", help="a name, or a command line; else the default one"
     )
@@ -82,7 +82,7 @@ class _Login:
         self._questions = Questions() if is_terminal else None
 
     async def run(self) -> int:
-        """Do what is asked and return the exit code."""
+        """Run the action and return the exit code."""
         options = self._options()
         try:
             async with connect(
@@ -153,15 +153,15 @@ class _Login:
 
     async def _status(self, connection: Connection) -> int:
         if not connection.features.auth_status:
-            raise Failure(f"{self._who} does not tell whether it is logged in", Exit.FAILED)
+            raise Failure(f"{self._who} does not report whether it is logged in", Exit.FAILED)
         status = await connection.auth_status()
         is_out = status.state == "unauthenticated"
         if self._arguments.json:
             accounts = [each.label for each in status.accounts]
             print_json({"state": status.state, "accounts": accounts})
             return Exit.AUTH if is_out else Exit.DONE
-        told = STATES.get(status.state, f"says: {status.state}")
-        print(sanitize_text(f"{self._who} {told}", is_line=True))
+        state = STATES.get(status.state, f"says: {status.state}")
+        print(sanitize_text(f"{self._who} {state}", is_line=True))
         for account in status.accounts:
             more = [each for each in (account.name, account.email, account.organization) if each]
             mark = " (in use)" if account.active and len(status.accounts) > 1 else ""

@@ -1,4 +1,4 @@
-"""What a terminal shows: colours where they can be seen, lines that fit, JSON that it cannot obey.
+"""Output for a terminal: colours where they can be seen, lines that fit, JSON that it cannot obey.
 
 Colours are seen on a terminal, unless NO_COLOR is set.
 """

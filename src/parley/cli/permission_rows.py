@@ -1,4 +1,4 @@
-"""What a question for permission shows on the terminal, row by row.
+"""The rows of a permission request on the terminal.
 
 First what the agent writes about it, marked and bounded. Then, next to the choices, what would
 really be done: diffs, the tool's input, paths, and last the commands, as the policy sees them. Each

@@ -57,7 +57,7 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     add = actions_of(parser)
 
     def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
@@ -94,11 +94,11 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
             help=f"{what} this, as in parley run",
         )
     parser.add_argument("--json", action="store_true", help="print it as JSON")
-    parser.add_argument("--exit-code", action="store_true", help="tell it by the exit code too")
+    parser.add_argument("--exit-code", action="store_true", help="set the exit code too")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what is asked with the policy."""
+    """Run the action on the policy."""
     if not Path(arguments.cwd).is_dir():
         raise Failure(f"--cwd: there is no directory {arguments.cwd}", Exit.USAGE)
     action = {None: _show, "show": _show, "test": _test, "forget": _forget}[arguments.action]
@@ -147,7 +147,7 @@ def _subject(arguments: argparse.Namespace) -> Subject:
         try:
             question = read_permission_request(sys.stdin.buffer.read())
         except ValueError as error:
-            raise Failure(f"stdin is no tool call: {error}", Exit.USAGE) from error
+            raise Failure(f"stdin is not a tool call: {error}", Exit.USAGE) from error
     else:
         question = permission_request_for(_call(arguments), arguments.session)
     return subject_of(

@@ -1,6 +1,6 @@
 """A bar at the bottom of the terminal that says how far something is.
 
-Where stderr is no terminal there is none.
+Where stderr is not a terminal there is none.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _WIDTH = 24
 
 
 class ProgressBar:
-    """How far it is."""
+    """A bar that shows how much is done."""
 
     def __init__(self, total: int, what: str) -> None:
-        """Say what is counted, such as `commits`, and how many there are."""
+        """Prepare it for a number of things, such as `commits`."""
         self._total = max(total, 1)
         self._what = what
         self._is_on = sys.stderr.isatty()
         self._begun = time.monotonic()
 
     def show(self, done: int, note: str = "") -> None:
-        """Say how many are done, and a few words more."""
+        """Show how many are done, and a note."""
         if not self._is_on:
             return
         now = time.monotonic()

@@ -22,10 +22,10 @@ _WIDTH = 70
 
 
 class ProgressLine:
-    """What is waited for."""
+    """A line that shows what is waited for."""
 
     def __init__(self, is_in_line: Callable[[], bool] = lambda: False) -> None:
-        """Say nothing yet.
+        """Show nothing yet.
 
         Args:
             is_in_line: Tells whether a line has begun that must not be written over.
@@ -38,7 +38,7 @@ class ProgressLine:
         self._timer: asyncio.TimerHandle | None = None
 
     def wait(self, what: str) -> None:
-        """Say from now on that this is waited for; an empty text: nothing is."""
+        """Show from now on that this is waited for; nothing if it is empty."""
         self.clear()
         self._what = sanitize_text(what, is_line=True)[:_WIDTH]
         if self._is_on:
@@ -46,7 +46,7 @@ class ProgressLine:
             self._start()
 
     def clear(self) -> None:
-        """Make room for something else; the silence begins anew."""
+        """Make room for something else; the silence begins again."""
         if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

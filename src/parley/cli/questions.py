@@ -141,7 +141,7 @@ class Questions:
 
 
 def _named(option: v2.PermissionOption, cells: int) -> str:
-    """Return the name of an option, and what it does where the name does not tell."""
+    """Return the name of an option, and what it does if the name does not show that."""
     name = sanitize_text(option.name, is_line=True)
     if name.lower().replace("_", " ") in _PLAIN.get(option.kind, ()):
         return name

@@ -1,4 +1,4 @@
-"""How a command ends, and how it speaks about itself: exit codes, failures, stderr."""
+"""Exit codes, failures, and what a command reports about itself on stderr."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Exit(IntEnum):
 
 
 class Failure(Exception):
-    """A command cannot go on: one sentence for the user, and the exit code."""
+    """A command has failed: one sentence for the user, and the exit code."""
 
     def __init__(self, message: str, code: Exit = Exit.FAILED) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ def say(message: str) -> None:
 
 
 def say_state(name: str, state: str, reason: str) -> None:
-    """Tell that a remote agent is away, or back; that it is gone is told as an error."""
+    """Report that a remote agent is away, or back; if it is gone, an error says so."""
     if state == "away":
         say(f"parley: {name} is away ({reason}); it is waited for")
     elif state == "connected":
@@ -81,7 +81,7 @@ def write_agent_stderr(data: bytes) -> None:
 def prepare_streams() -> None:
     """Make stdout and stderr take any text, if they are there, and write warnings to stderr."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us
+        if getattr(sys, name) is None:  # closed by the program that started us
             nowhere = os.open(os.devnull, os.O_WRONLY)
             setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):

@@ -34,7 +34,7 @@ rules:
   The kind is what the agent calls its tool call: read, edit, delete, move,
   search, execute, think, fetch, switch_mode, other. Patterns fit the command,
   or the paths from --cwd on. --deny counts before --allow.
-  `parley policy test` tells what would happen.
+  `parley policy test` shows what would happen.
 
 examples:
   parley run "What is in this repository?" -a "opencode acp"
@@ -54,7 +54,7 @@ exit codes:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "prompt",
         metavar="PROMPT",
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-cost",
         metavar="AMOUNT",
         type=positive_float,
-        help="cancel the turn when the session has cost this much, where the agent tells",
+        help="cancel the turn when the session has cost this much, if the agent reports it",
     )
     add_permission_arguments(parser, has_yes=True)
     add_agent_arguments(parser)
@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the turn."""
+    """Run the prompt."""
     try:
         return asyncio.run(RunView(arguments).run())
     except OSError as error:

@@ -341,7 +341,7 @@ class RunView(View):
 
 
 def _read_prompt(words: str | None) -> str:
-    """Return the prompt; what is no text in it is replaced."""
+    """Return the prompt; bytes that are not text are replaced."""
     data = os.fsencode(words or "")
     if words in (None, "-") and sys.stdin is not None:
         if words is None and sys.stdin.isatty():

@@ -14,7 +14,7 @@ __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 DESCRIPTION = """\
 Put agents on the network, by HTTP and WebSocket, as `parley run`, `parley chat`,
 `parley connect` and other clients reach them. It listens on this machine alone
-unless told otherwise, wants a token, which is made and kept for you, and starts
+by default, requires a token, which is created and saved for you, and starts
 a process for each connection. The first Ctrl-C, or SIGTERM, lets what is under
 way end; the second one ends everything at once.
 """
@@ -36,7 +36,7 @@ exit codes:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "targets",
         metavar="TARGET",

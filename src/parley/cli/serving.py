@@ -1,4 +1,4 @@
-"""One run of `parley serve`: the settings, the signals, and what is told on stderr."""
+"""One run of `parley serve`: the settings, the signals, and what it reports on stderr."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Serve:
             logger.error("the certificate and tokens were not renewed: %s", error)
 
     def _announce(self, service: Service) -> None:
-        """Tell how to get in; the token itself is never told."""
+        """Report how to connect; the token itself is never shown."""
         for warning in service.warnings:
             logger.warning("warning: %s", warning)
         names = [each.name for each in service.gateway]
@@ -207,7 +207,7 @@ def _agents(known: Settings, arguments: argparse.Namespace) -> list[AgentSetting
     for each in arguments.name:
         name, equals, target = each.partition("=")
         if not equals or not target or not NAME.fullmatch(name):
-            raise Failure(f"--name: {each!r} is no NAME=TARGET", Exit.USAGE)
+            raise Failure(f"--name: {each!r} is not NAME=TARGET", Exit.USAGE)
         given.append(AgentSettings(name=name, target=target))
     agents = given or known.agents or [AgentSettings(name="", target=None)]
     if not arguments.shared:

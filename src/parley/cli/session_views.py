@@ -1,4 +1,4 @@
-"""Sessions of the journal on a terminal: in a list, found by words, and all that was said."""
+"""Sessions of the journal on a terminal: as a list, as search results, and in full."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MARKS = re.compile("[\2\3]")
 
 
 class SessionJson(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """A session as a program reads it."""
+    """A session as JSON."""
 
     key: str
     agent: str
@@ -122,10 +122,10 @@ def _marked(text: str) -> str:
 
 
 def show(record: Record, entries: Iterable[Entry], *, is_json: bool) -> None:
-    """Print what was said in a session, as it was shown when it was said."""
+    """Print a session as it was shown while it ran."""
     if is_json:
-        for told in updates_from_frames(entries):
-            update = {"event": "update", "at": told.at, "update": Raw(encode(told.update))}
+        for timed in updates_from_frames(entries):
+            update = {"event": "update", "at": timed.at, "update": Raw(encode(timed.update))}
             print_json(update, is_line=True)
         return
     facts = (short(record), when(record.updated_at), record.agent, from_home(record.cwd))
@@ -149,15 +149,15 @@ class _Show:
         """The user's message that is being shown."""
 
     def all(self, entries: Iterable[Entry]) -> None:
-        for told in updates_from_frames(self._noted(entries)):
-            self._said.fold(told.update)
-            match told.update:
+        for timed in updates_from_frames(self._noted(entries)):
+            self._said.fold(timed.update)
+            match timed.update:
                 case v2.UserMessage(message_id=id, content=list(content)):
                     self._user(id, content)
                 case v2.UserMessageChunk(message_id=id, content=block):
                     self._user(id, [block])
                 case v2.StateUpdated(state="idle", stop_reason=str(reason)):
-                    self._end(reason, told.update)
+                    self._end(reason, timed.update)
                 case update:
                     self._display.update(update, self._said)
         self._display.pause()
@@ -204,19 +204,21 @@ def _name(block: v2.ContentBlock) -> str:
         case v2.EmbeddedResource(resource=resource):
             return f"[{resource.uri}]"
         case _:
-            return "[something that is no text]"
+            return "[not a text]"
 
 
 def _decision(note: bytes) -> str:
     """Return how a permission was decided; empty for any other note."""
     try:
-        told: Any = msgspec.json.decode(note, type=dict[str, Any])
+        fields: Any = msgspec.json.decode(note, type=dict[str, Any])
     except msgspec.DecodeError:
         return ""
-    if told.get("note") != "permission":
+    if fields.get("note") != "permission":
         return ""
-    about = [*_words(told.get("commands")), *_words(told.get("paths"))] or [str(told.get("kind"))]
-    line = f"? {', '.join(about)}: {told.get('decision')} ({told.get('reason')})"
+    about = [*_words(fields.get("commands")), *_words(fields.get("paths"))] or [
+        str(fields.get("kind"))
+    ]
+    line = f"? {', '.join(about)}: {fields.get('decision')} ({fields.get('reason')})"
     return sanitize_text(line, is_line=True)
 
 

@@ -1,4 +1,4 @@
-"""`parley sessions`: what was said with any agent, found, shown, exported, gone on with."""
+"""`parley sessions`: list, search, show, export and resume the sessions with any agent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .session_views import SessionJson, print_hits, print_list, short, show
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Every session is kept on this machine, whichever agent it was with. A KEY is
+Every session is saved on this machine, whichever agent it was with. A KEY is
 what `list` shows, or how it begins, or the name that you gave the session.
 Without an ACTION the sessions of this directory are listed. With --agent, the
 actions list, delete, fork and rename work on the sessions that the agent keeps
@@ -60,7 +60,7 @@ examples:
   parley sessions export 3f9a --format jsonl -o session.jsonl
 """
 RESUME_EXAMPLES = """\
-Options behind the prompt are those of `parley run`.
+Options after the prompt are those of `parley run`.
 
 examples:
   parley sessions resume 3f9a "And now the docs"
@@ -92,7 +92,7 @@ DAY_SECONDS = 24 * 60 * 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the command takes."""
+    """Add the arguments of the command."""
     parser.set_defaults(all=False, json=False, limit=None, agent=None, verbose=False, env=[])
     _add_agent(parser)
     action = actions_of(parser)
@@ -155,7 +155,7 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print them as JSON")
-    parser.add_argument("--limit", metavar="N", type=_count, help="at most so many, else 20")
+    parser.add_argument("--limit", metavar="N", type=_count, help="maximum number; 20 by default")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -193,12 +193,12 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return int(text)
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what is asked with the journal, or with the sessions of an agent."""
+    """Run the action on the journal, or on the sessions of an agent."""
     if arguments.agent is not None:
         if arguments.action not in AGENT_ACTIONS:
             names = ", ".join(name for name in AGENT_ACTIONS if name)
@@ -239,7 +239,7 @@ def _list(arguments: argparse.Namespace, journal: Journal) -> int:
         print_json([SessionJson.of(each) for each in found[:limit]])
         return Exit.DONE
     if not found:
-        say('parley: no session is kept yet; begin one, as with `parley run "help"`')
+        say('parley: no session is saved yet; begin one, for example with `parley run "help"`')
         return Exit.DONE
     if is_elsewhere:
         say("parley: there is none in this directory; these are from all directories")

@@ -1,7 +1,7 @@
 """Completion scripts for bash, zsh and fish, written from what can stand where.
 
 Each finds its place in the line in the same way: the first word is the command, the next one that
-is an action of it is the action; behind `--` there is another program's command line. Words that
+is an action of it is the action; after `--` there is another program's command line. Words that
 come from the user's configuration are single words of letters, digits, - and _.
 """
 
@@ -34,7 +34,7 @@ class Option(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """What can stand behind a command or an action of it."""
+    """What can follow a command or an action of it."""
 
     path: str
     """The words before it, as `agents add`; empty at the front."""
@@ -67,7 +67,7 @@ def _step_cases(places: Sequence[Place]) -> str:
 
 
 def _option_cases(places: Sequence[Place], complete: Callable[[Value], str]) -> str:
-    """Return the cases of what stands behind an option that takes something."""
+    """Return the cases of what follows an option that takes a value."""
     cases: list[str] = []
     for place in places:
         for option in place.options:

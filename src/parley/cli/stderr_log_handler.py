@@ -50,7 +50,7 @@ class StderrLogHandler(logging.Handler):
                 kind.example, kind.reported = text, kind.count
             elif str(kind.count).strip("0") == "1":
                 _report(kind)
-        except Exception:  # noqa: BLE001 - as every handler: a complaint is no reason to end
+        except Exception:  # noqa: BLE001 - as every handler: a log record is no reason to end
             self.handleError(record)
 
     def report(self) -> None:

@@ -1,4 +1,4 @@
-"""What a cancelled turn leaves: tool calls that never end, and commands that still run."""
+"""Tool calls that never end after their turn was cancelled, and commands that still run."""
 
 from __future__ import annotations
 

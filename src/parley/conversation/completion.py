@@ -1,4 +1,4 @@
-"""What can be written at the cursor: commands, and files of the workspace.
+"""Completions at the cursor: commands, and files of the workspace.
 
 `/` at the beginning of a prompt completes a command, `@` anywhere a file. Both are found by how
 they begin, else by a part, else by their letters in order; the shorter ones first.
@@ -27,7 +27,7 @@ _SHOWN = 20
 _MOST_COMMANDS = 200
 """So many are shown where nothing is typed but the slash."""
 _LOOKED_AT = 200
-"""Of so many names that have the letters in order, those with the closest letters are shown."""
+"""Of this many names that have the letters in order, those with the closest letters are shown."""
 _COMMAND = re.compile(r"\s*/(\S*)")
 _FILE = re.compile(r'(?<![\w@/.])@(?:"((?:[^"\\\n]|\\.)*)|([^\s"]*))\Z')
 
@@ -36,15 +36,15 @@ class Item(Struct, frozen=True):
     """Something that can be written."""
 
     text: str
-    """What to write."""
+    """The text to insert."""
     label: str
-    """What to show; an agent may have named it."""
+    """The text to show; it may be the agent's."""
     detail: str = ""
-    """What to show beside it."""
+    """The description."""
 
 
 class Completion(Struct, frozen=True):
-    """What can be written at the cursor, and what that replaces."""
+    """The completions at the cursor, and what they replace."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What has changed among the options of a session, in words."""
+"""The config options of a session: their order, the names of their values, and changes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from parley.schema.base import Unknown
 __all__ = ["custom_notification"]
 
 _HEAD_BYTES = 256
-"""Where the name of a method stands in a frame of any known program."""
+"""The part of a frame that contains the name of the method, in any known program."""
 _may_be_custom = re.compile(rb'"method"\s*:\s*"_').search
 
 

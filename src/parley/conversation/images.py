@@ -1,8 +1,8 @@
-"""Pictures of a conversation: which there are, and copies of them that other programs can show.
+"""The images of a conversation, and copies of them that other programs can show.
 
-A terminal shows none: each is a line that tells what it is. A copy is one that only the user can
-read, and is gone when the chat ends. What does not begin like a picture is not written down: an
-agent may call anything a picture, also a page with scripts.
+A terminal shows no images: each is a line that describes it. Only the user can read a copy, and it
+is removed when the chat ends. Data that does not begin like an image is not written: an agent can
+call anything an image, such as a page with scripts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BEGINNINGS = {
 
 
 def images_in(transcript: Transcript) -> list[v2.ImageContent]:
-    """Return the pictures of a conversation, the last first."""
+    """Return the images of a conversation, the last first."""
     found: list[v2.ImageContent] = []
     for entry in reversed(transcript.entries):
         blocks: list[object] = []
@@ -42,7 +42,7 @@ def images_in(transcript: Transcript) -> list[v2.ImageContent]:
 
 
 class ImageCopies:
-    """Copies of pictures."""
+    """Copies of images."""
 
     def __init__(self) -> None:
         self._folder: TemporaryDirectory[str] | None = None
@@ -52,7 +52,7 @@ class ImageCopies:
         """Write a copy and return where it is.
 
         Raises:
-            ValueError: It is no picture of a kind that is known here.
+            ValueError: It is not an image of a known type.
             OSError: It cannot be written.
         """
         try:
@@ -61,7 +61,7 @@ class ImageCopies:
             data = b""
         suffix = _suffix(data)
         if not suffix:
-            raise ValueError("its content is no PNG, JPEG, GIF, WebP or BMP")
+            raise ValueError("its content is not PNG, JPEG, GIF, WebP or BMP")
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="parley-", ignore_cleanup_errors=True)
         self._count += 1
@@ -78,7 +78,7 @@ class ImageCopies:
 
 
 def _suffix(data: bytes) -> str:
-    """Return the ending that belongs to what a picture begins with; empty: it is none."""
+    """Return the file extension for data that begins like an image; empty if it does not."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return ".webp"
     known = (ending for begin, ending in _BEGINNINGS.items() if data.startswith(begin))

@@ -2,9 +2,9 @@
 
 A mention is `@src/app.py`, with lines `@src/app.py:10-20`, with blanks in quotes `@"my notes.md"`.
 It stays in the text, and what it names follows as a block of its own: the content where the agent
-takes that, else a link. What is no file in the workspace is only text, as the `@` of an address is.
-What cannot be attached is said, never an error; so is a picture that is only a link, because this
-agent takes no pictures.
+takes that, else a link. Anything that is not a file in the workspace is only text, such as
+the `@` of an address. What cannot be attached is reported and is never an error; so is an image
+that is sent as a link, because this agent does not accept images.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 MAX_TEXT_BYTES = 1024 * 1024
-"""How long a text may be that goes along whole; of a longer one there is a link."""
+"""The largest text that is attached whole; a longer one is attached as a link."""
 MAX_BLOB_BYTES = MAX_ATTACHED_BYTES
-"""How long a picture, or a text of which some lines are wanted, may be."""
+"""The largest image, and the largest text of which some lines are attached."""
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
-"""How long everything together may be that goes along with a prompt."""
+"""The maximum size of everything that is attached to a prompt."""
 MAX_MENTIONS = 50
 _MENTION = re.compile(r'(?<![\w@/.])@(?:"((?:[^"\\\n]|\\.)+)"(:\d+(?:-\d+)?)?|([^\s"]+))')
 _LINES = re.compile(r"(.+?):(\d+)(?:-(\d+))?")
@@ -184,7 +184,7 @@ class _Attachment:
         with self._place.parent() as (directory, name):
             seen = os.stat(name, dir_fd=directory, follow_symlinks=False)
             if not stat.S_ISREG(seen.st_mode):  # some devices do something when they are opened
-                raise _Refused("it is no file")
+                raise _Refused("it is not a file")
             return os.open(name, flags, dir_fd=directory)
 
     def _check(self, size: int) -> int:

@@ -1,8 +1,8 @@
 """Files that are dropped on the terminal, which pastes their paths: they become mentions.
 
 Terminals write such a path as a shell or a page would: in quotes, with backslashes, as `file://`.
-A file of the workspace is mentioned as if it was typed. A picture may be anywhere: who drops one
-means it. What is anything else stays the text that was pasted.
+A file of the workspace is mentioned as if it was typed. An image may be anywhere, because
+a user who drops one means it. Anything else stays the text that was pasted.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _MOST_CHARS = 16_384
 
 
 class PastedFiles(NamedTuple):
-    """What to write instead of what was pasted."""
+    """The text to insert instead of what was pasted, and the images outside of the workspace."""
 
     text: str
-    pictures: list[str]
-    """Paths of pictures that are not in the workspace."""
+    images: list[str]
+    """Paths of images that are not in the workspace."""
 
 
 def find_pasted_files(text: str, places: Sequence[Path]) -> PastedFiles | None:
@@ -40,16 +40,16 @@ def find_pasted_files(text: str, places: Sequence[Path]) -> PastedFiles | None:
     """
     paths = _paths(text.strip()) if len(text) <= _MOST_CHARS else []
     mentions: list[str] = []
-    pictures: list[str] = []
+    images: list[str] = []
     for path in paths:
         is_inside = any(path.is_relative_to(each) for each in places)
         if not is_inside and not is_picture(path):
             return None
         if not is_inside:
-            pictures.append(str(path))
+            images.append(str(path))
         is_near = path.is_relative_to(places[0])
         mentions.append(mention(str(path.relative_to(places[0]) if is_near else path)))
-    return PastedFiles(" ".join(mentions) + " ", pictures) if mentions else None
+    return PastedFiles(" ".join(mentions) + " ", images) if mentions else None
 
 
 def _paths(text: str) -> list[Path]:
@@ -75,5 +75,5 @@ def _path(word: str) -> Path | None:
     try:
         path = Path(os.path.normpath(Path(word).expanduser()))
         return path if path.is_absolute() and path.is_file() else None
-    except (OSError, RuntimeError, ValueError):  # no path at all, or nobody's home
+    except (OSError, RuntimeError, ValueError):  # not a path, or there is no such home directory
         return None

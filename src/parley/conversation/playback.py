@@ -1,8 +1,8 @@
 """A recorded session as a stream of updates, at its own or another speed.
 
-There is no agent: frames of a journal or of an exported file are told again, in version 2's words
-whichever version was spoken. Long pauses are cut short. It can be paused, gone through step by
-step, and skipped to the end of a turn.
+There is no agent: frames of a journal or of an exported file are played again, with version 2 types
+whichever version was spoken. Long pauses are shortened. It can be paused, played step by step, and
+skipped to the end of a turn.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from parley.schema import v2
 from parley.session._transcript import Transcript
 from parley.session.frame_replay import RecordedFrame, TimedUpdate, updates_from_frames
 
-__all__ = ["LONGEST_PAUSE", "Playback", "recorded"]
+__all__ = ["MAX_PAUSE", "Playback", "load_recording"]
 
-LONGEST_PAUSE = 2.0
+MAX_PAUSE = 2.0
 """How many seconds of a pause are played, at any speed."""
 
 
@@ -32,17 +32,17 @@ class Playback:
         """Read a record, as far as it is played.
 
         Args:
-            frames: What passed between a client and an agent; `recorded` finds it.
+            frames: What passed between a client and an agent; `load_recording` finds it.
             speed: 1 as it was, 2 twice as fast; None: without waiting.
 
         Raises:
-            ValueError: The speed is not above zero.
+            ValueError: The speed is not a positive number.
         """
         self.transcript = Transcript()
-        """What was said so far."""
+        """The conversation so far."""
         self.played = 0
         """How many updates were played."""
-        self._told: Iterator[TimedUpdate] = iter(updates_from_frames(frames))
+        self._updates: Iterator[TimedUpdate] = iter(updates_from_frames(frames))
         self._before: float | None = None
         self._steps = 0
         self._is_paused = self._is_skipping = False
@@ -51,13 +51,13 @@ class Playback:
 
     @property
     def speed(self) -> float | None:
-        """How fast it is; it may be changed while it plays."""
+        """The speed; it may be changed while it plays."""
         return self._speed
 
     @speed.setter
     def speed(self, speed: float | None) -> None:
         if speed is not None and not speed > 0:
-            raise ValueError("the speed of a replay is above zero")
+            raise ValueError("the speed of a replay must be a positive number")
         self._speed = speed
         self._news.set()
 
@@ -73,7 +73,7 @@ class Playback:
         self._news.set()
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume."""
         self._is_paused = False
         self._news.set()
 
@@ -89,22 +89,22 @@ class Playback:
         self._news.set()
 
     async def __aiter__(self) -> AsyncIterator[v2.SessionUpdate]:
-        for told in self._told:
-            await self._until(told)
-            self.transcript.fold(told.update)
+        for timed in self._updates:
+            await self._until(timed)
+            self.transcript.fold(timed.update)
             self.played += 1
-            yield told.update
-            if isinstance(told.update, v2.StateUpdated) and told.update.state == "idle":
+            yield timed.update
+            if isinstance(timed.update, v2.StateUpdated) and timed.update.state == "idle":
                 self._is_skipping = False
 
-    async def _until(self, told: TimedUpdate) -> None:
+    async def _until(self, timed: TimedUpdate) -> None:
         """Wait until an update is due."""
-        gap = 0.0 if self._before is None else max(0.0, told.at - self._before)
-        self._before = told.at
+        gap = 0.0 if self._before is None else max(0.0, timed.at - self._before)
+        self._before = timed.at
         loop = asyncio.get_running_loop()
         began = loop.time()
         while not (self._is_skipping or self._steps):
-            left = 0.0 if self._speed is None else min(gap / self._speed, LONGEST_PAUSE)
+            left = 0.0 if self._speed is None else min(gap / self._speed, MAX_PAUSE)
             left -= loop.time() - began
             if not self._is_paused and left <= 0:
                 break
@@ -115,7 +115,7 @@ class Playback:
         self._steps = max(0, self._steps - 1)
 
 
-def recorded(
+def load_recording(
     source: str | Path, journal: Journal | None = None, cwd: str | Path = "."
 ) -> Iterable[RecordedFrame]:
     """Return the frames of a record.
@@ -127,7 +127,7 @@ def recorded(
 
     Raises:
         LookupError: There is no such file and no such session, or several sessions.
-        ValueError: The file is no record.
+        ValueError: The file is not a recording.
         OSError: The file cannot be read.
     """
     if Path(source).is_file():

@@ -1,4 +1,4 @@
-"""What the user has asked before, in this run and in earlier sessions of the project.
+"""The prompts of the user, in this run and in earlier sessions of the project.
 
 Prompts come newest first and once each. How much of the journal is read is bounded, by the number
 of prompts and by the bytes of the sessions.
@@ -47,14 +47,14 @@ class PromptHistory:
     """Earlier prompts, the newest first."""
 
     def __init__(self, journal: Journal | None, cwd: str | Path) -> None:
-        """Know nothing yet.
+        """Prepare it; it is empty until `load`.
 
         Args:
             journal: Where earlier sessions are; None: there are none.
             cwd: A directory of the project.
         """
         self.prompts: list[str] = []
-        """What was asked, the newest first."""
+        """The prompts, the newest first."""
         self._journal = journal
         self._root = project_root(os.path.realpath(cwd))
         self._roots: dict[str, str] = {}
@@ -90,7 +90,7 @@ class PromptHistory:
                 prompts = list(_prompts(self._journal, record))
                 count += len(prompts)
                 yield from reversed(prompts)
-        except JournalError:  # who keeps sessions has said so
+        except JournalError:  # the journal has reported it
             return
 
     def _is_ours(self, record: Record) -> bool:

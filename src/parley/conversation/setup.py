@@ -70,7 +70,7 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
 
 
 class ConversationSetup:
-    """What a conversation needs to know before it begins."""
+    """The agent, the policy, the directories and the journal of a conversation."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the commands do. Each gets the app and what stands behind its name."""
+"""The actions of the commands. Each gets the app and the text after the name of the command."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def _resume(app: ChatApp, word: str) -> None:
     setup = chat.conversation.setup
     journal = setup.journal
     if journal is None:
-        app.say("nothing is kept here, so there is nothing to resume")
+        app.say("sessions are not saved here, so there is nothing to resume")
         return
     record = find_session(journal, word, setup.cwd) if word else await _picked(app, journal, setup)
     if record is not None:
@@ -93,12 +93,12 @@ async def _picked(app: ChatApp, journal: Journal, setup: ConversationSetup) -> R
         return await asyncio.to_thread(journal.search, words)
 
     known = await asyncio.to_thread(journal.list, role="client", limit=_MOST_SESSIONS)
-    records = [each for each in known if each.title or each.name]  # else nothing was said
+    records = [each for each in known if each.title or each.name]  # others have no prompt
     return await app.push_screen_wait(SessionPicker(records, cwd=str(setup.cwd), search=search))
 
 
 async def _show(app: ChatApp, chat: Chat, setup: ConversationSetup, record: Record) -> None:
-    """Go to a session: where it is open, else here if nothing was said here, else in a new tab."""
+    """Go to a session: where it is open, else here if this tab is unused, else in a new tab."""
     for index, each in enumerate(app.tabs):
         open_one = each.conversation.record if isinstance(each, Chat) else None
         if open_one is not None and open_one.key == record.key:
@@ -146,7 +146,7 @@ async def _name(app: ChatApp, name: str) -> None:
         chat.composer.text = "/name "
     else:
         chat.conversation.rename(name)
-        app.say(f"`parley chat --session {shlex.quote(name)}` goes on with it")
+        app.say(f"resume with `parley chat --session {shlex.quote(name)}`")
 
 
 # The conversation
@@ -202,7 +202,7 @@ async def _pictures(app: ChatApp, _: str) -> None:
     try:
         place = await asyncio.to_thread(app.image_copies.write, picture)
     except ValueError as error:
-        app.tab.note(f"the picture is not opened: {error}", "error")
+        app.tab.note(f"the image is not opened: {error}", "error")
         return
     is_open = await asyncio.to_thread(app.opener, place.as_uri())
     how = "opened" if is_open else "there is nothing here that opens it"
@@ -215,7 +215,7 @@ async def _export(app: ChatApp, file: str) -> None:
         return
     setup, record = chat.conversation.setup, chat.conversation.record
     if record is None or setup.journal is None:
-        app.say("nothing is kept of this session, so nothing can be exported")
+        app.say("this session is not saved, so it cannot be exported")
         return
     place = _place(setup.cwd, file)
     if place.suffix not in _FORMATS:
@@ -307,4 +307,4 @@ ACTIONS: dict[str, Action] = {
     "suspend": _suspend,
     "quit": _quit,
 }
-"""What each command of `commands.py` does."""
+"""The action of each command in `commands.py`."""

@@ -73,12 +73,12 @@ class ChatApp(App[int]):
             tab: What is shown first.
             theme: `dark` or `light`.
             opener: Opens a page where the user wants that.
-            clock: Tells how much time is between two Ctrl-C.
+            clock: Returns the time, for the interval between two Ctrl-C.
         """
         super().__init__()
         self.opener = opener
         self.terminal_handover = TerminalHandover(self)
-        """Gives the terminal to another program for a while."""
+        """Hands the terminal over to another program for a while."""
         self.image_copies = ImageCopies()
         """Copies of pictures that were opened."""
         for each in THEMES:
@@ -107,7 +107,7 @@ class ChatApp(App[int]):
         return self.tab if isinstance(self.tab, Chat) else None
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Look at everything once more before it is painted; who wants no colours gets no grey."""
+        """Check everything once more before it is painted; without colours there is no grey."""
         colourless = [NoColor()] if self.no_color else []
         return [*super().get_line_filters(), *colourless, self._guard]
 
@@ -118,14 +118,14 @@ class ChatApp(App[int]):
             yield from self.tabs
 
     def on_mount(self) -> None:
-        """Say hello."""
+        """Show the tabs and the welcome."""
         self._show_tabs()
         if self.chat is not None:
             self.chat.welcome()
 
     @on(Driver.SignalResume)
     def _come_back(self) -> None:
-        """Paint all of it: a shell has had the terminal."""
+        """Paint everything: a shell has had the terminal."""
         self.refresh(repaint=True, layout=True)
 
     async def converse(self) -> int:
@@ -195,7 +195,7 @@ class ChatApp(App[int]):
     # Commands
 
     def run_command(self, name: str, argument: str = "") -> None:
-        """Do what a command says; it may take its time."""
+        """Run a command in a worker."""
         self.run_worker(self._run_command(name, argument), group="commands")
 
     async def _run_command(self, name: str, argument: str) -> None:
@@ -207,7 +207,7 @@ class ChatApp(App[int]):
             self.tab.note(str(error), "error")
 
     def action_command(self, name: str) -> None:
-        """Do what a key says."""
+        """Run the command of a key."""
         if name == "find":
             self.tab.find()  # now, before the next key
         else:
@@ -218,14 +218,14 @@ class ChatApp(App[int]):
         self.run_command(event.command, event.argument)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let keys of the app do nothing while a screen is over it, but leave."""
+        """Disable the keys of the app, except leaving, while a screen is over it."""
         is_over = action == "command" and len(self.screen_stack) > 1
         return not is_over or parameters == ("quit",)
 
     # The way out
 
     def action_interrupt(self) -> None:
-        """Do what Ctrl-C means: copy, close, empty, and the second time leave."""
+        """Handle Ctrl-C: copy, close a screen, clear the input, and the second time leave."""
         now = self._clock()
         has_typed = self.chat is not None and bool(self.chat.composer.text)
         is_second = now - self._interrupted_at < MESSAGE_SECONDS and not has_typed
@@ -248,7 +248,7 @@ class ChatApp(App[int]):
         self.leave()
 
     def leave(self) -> None:
-        """End all agents and leave; who says so again does not want to wait."""
+        """End all agents and leave; the second time, kill them."""
         if self._leaving is None:
             self._leaving = asyncio.create_task(self._leave())
             return
@@ -261,7 +261,7 @@ class ChatApp(App[int]):
         self.exit(0)
 
     async def end(self) -> None:
-        """End everything that runs behind the tabs."""
+        """End everything that runs for the tabs."""
         await asyncio.gather(*(each.shut() for each in [*self.tabs, *self._shutting]))
         await asyncio.to_thread(self.image_copies.forget)
 
@@ -278,5 +278,5 @@ class ChatApp(App[int]):
         self.tab.note(text, kind)
 
     def say(self, text: str) -> None:
-        """Say something for a moment."""
+        """Show a message for a moment."""
         self.tab.status.say(text, MESSAGE_SECONDS)

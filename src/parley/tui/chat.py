@@ -1,4 +1,4 @@
-"""One conversation on the screen: what it tells is shown, what it asks is put to the user."""
+"""A tab with a conversation: the view that shows it and puts its questions to the user."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _FOCUS_AFTER = 1.0
 
 _QUEUED_LINES = 3
 _BACK_FOR = 3.0
-"""So many seconds it is told that a remote agent is back."""
+"""How many seconds the status shows that a remote agent is back."""
 _THERE = ("idle", "running", "waiting")
 _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
-"""What is told how long it takes."""
+"""The phase that the status shows the duration of, by state."""
 
 _OURS = tuple(each.name for each in COMMANDS)
 
@@ -129,7 +129,7 @@ class Chat(Tab, View):
         self._files = WorkspaceFiles([setup.cwd, *setup.additional_directories])
 
     def welcome(self) -> None:
-        """Say what to do to who has no agent yet."""
+        """Show the first steps if no agent is configured."""
         if self.conversation.setup.is_demo and self.conversation.resumable is None:
             self._add_early(Welcome())
 
@@ -142,18 +142,18 @@ class Chat(Tab, View):
 
     @property
     def mark(self) -> str:
-        """What goes on."""
+        """The state as one character; empty if nothing happens."""
         state = self.conversation.state
         return "" if state in ("idle", "closed") else MARKS[state]
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the agent asks something."""
+        """Whether a question to the user is open."""
         return self.conversation.state == "waiting"
 
     @property
     def is_unused(self) -> bool:
-        """Whether nothing was said yet."""
+        """Whether there is no prompt yet."""
         return not self.conversation.transcript.entries and not self.conversation.queue
 
     # The screen
@@ -202,7 +202,7 @@ class Chat(Tab, View):
             self.composer.focus_input()
 
     def notify_style_update(self) -> None:
-        """Let the status have other colours, too."""
+        """Draw the status in the new colours too."""
         super().notify_style_update()
         self._is_dirty = True
 
@@ -224,8 +224,8 @@ class Chat(Tab, View):
         self.status.show(
             pieces_of(self.conversation, self.theme, seconds=seconds, has_card=has_card)
         )
-        _tell(self._queue, self._queued())
-        _tell(self._dead, how_to_go_on(self.conversation) if state == "dead" else "")
+        _show_line(self._queue, self._queued())
+        _show_line(self._dead, how_to_go_on(self.conversation) if state == "dead" else "")
 
     def _queued(self) -> str:
         queue = self.conversation.queue
@@ -250,7 +250,7 @@ class Chat(Tab, View):
             self.post_message(self.Commanded(word, argument.strip()))
         else:
             if text.startswith("/"):
-                self._doubt(word)
+                self._check_command(word)
             self.recall.add(text)
             self.conversation.send(text)
             self.history.follow()
@@ -262,13 +262,13 @@ class Chat(Tab, View):
         commands = self.conversation.transcript.commands
         return [each.name for each in commands if isinstance(each, v2.Command)]
 
-    def _doubt(self, word: str) -> None:
-        """Say that a command is nobody's, if the agent has told which it has."""
+    def _check_command(self, word: str) -> None:
+        """Report a command that nobody has, if the agent has listed its commands."""
         theirs = self._theirs()
         if theirs and word not in theirs and word.isidentifier():
             close = get_close_matches(word, [*theirs, *_OURS], 1)
             hint = f"; /{close[0]} is one" if close else ""
-            self.note(f"nobody has a command /{word}{hint}: it goes to the agent as text")
+            self.note(f"there is no command /{word}{hint}: it is sent to the agent as text")
 
     def on_key(self, event: events.Key) -> None:
         """Write what is typed in the history and means nothing there."""
@@ -315,7 +315,7 @@ class Chat(Tab, View):
         found = find_pasted_files(text, (setup.cwd, *setup.additional_directories))
         if found is None:
             return text
-        self.conversation.dropped_images.update(found.pictures)
+        self.conversation.dropped_images.update(found.images)
         return found.text
 
     def _complete(self, text: str, cursor: int) -> Completion | None:
@@ -328,17 +328,17 @@ class Chat(Tab, View):
         await self._files.refresh()
         self.composer.refresh_completions()
 
-    # What the conversation tells
+    # What the conversation reports
 
     def opened(self, conversation: Conversation, *, is_again: bool) -> None:
-        """Show another transcript; what we have said before it stays."""
+        """Show another transcript; our remarks before it stay."""
         if conversation is not self.conversation:
             return
         if is_again:
             self.shown.transcript = conversation.transcript
             if conversation.is_resumed:
                 how = "is there" if conversation.setup.is_remote else "runs"
-                self.note(f"{conversation.name} {how} again, and the session goes on")
+                self.note(f"{conversation.name} {how} again, and the session is resumed")
             return
         self.begin(conversation.transcript)
         for note in self._early:
@@ -354,11 +354,11 @@ class Chat(Tab, View):
         self._is_dirty = True
 
     def noted(self, text: str) -> None:
-        """Show something that we say ourselves."""
+        """Show a remark of this program."""
         self.note(text)
 
     def note(self, text: str, kind: Kind = "info", *, more: str = "") -> None:
-        """Say something ourselves; what went wrong is forgotten when all went well later."""
+        """Show a remark; an error is not repeated when the session opens."""
         note = Note(text, kind, more=more)
         if kind == "error":
             self.shown.add(note)
@@ -382,22 +382,22 @@ class Chat(Tab, View):
             self.note(f"{what} — {chosen}: {decided.verdict.reason}")
 
     def ended(self, result: TurnResult) -> None:
-        """Look at the state soon; why it ended is an update."""
+        """Look at the state soon; the stop reason is an update."""
         self._is_dirty = True
 
     def failed(self, error: AcpError) -> None:
-        """Show what went wrong, unless the update that ended the turn has told it."""
-        told = self.conversation.transcript.error
-        is_told = (
-            told is not None
+        """Show an error, unless the update that ended the turn has shown it."""
+        shown = self.conversation.transcript.error
+        is_shown = (
+            shown is not None
             and isinstance(error, RequestError)
-            and (error.message, error.code) == (told.message, told.code)
+            and (error.message, error.code) == (shown.message, shown.code)
         )
-        if not is_told:
+        if not is_shown:
             self.note(str(error), "error")
 
     def died(self, error: AcpError) -> None:
-        """Show why the agent is gone, and its last words."""
+        """Show why the agent has ended, and the end of its stderr."""
         text = error.summary if isinstance(error, ProcessExited) else str(error)
         self.note(text, "error", more=self.conversation.stderr_tail)
 
@@ -421,7 +421,7 @@ class Chat(Tab, View):
         answer = await self._ask(card)
         if isinstance(answer, v2.ElicitationAcceptAction):
             host = urlsplit(request.url).hostname
-            self.note(f"you went to the page on {host}; the agent says when that is done")
+            self.note(f"you opened the page on {host}; the agent reports when it is done")
         return answer
 
     def completed(self, elicitation_id: str) -> None:
@@ -447,9 +447,9 @@ class Chat(Tab, View):
         try:
             status = await self._chat_app.terminal_handover.run(login)
         except SuspendNotSupported:
-            self.note(f"{name}: this terminal cannot be given away; try `parley login`", "error")
+            self.note(f"{name}: this terminal cannot be handed over; use `parley login`", "error")
         except OSError as error:
-            self.note(f"{name}: its program cannot be started: {error}", "error")
+            self.note(f"{name}: its program could not be started: {error}", "error")
         else:
             if status == 0:
                 self.note(f"{name}: done, the agent starts again", "good")
@@ -464,14 +464,14 @@ class Chat(Tab, View):
         return await self.dock.ask(card, self._asked, self.composer.focus_input)
 
     def _asked(self) -> None:
-        """Leave the focus to who is typing; nothing of that may be taken for an answer."""
+        """Leave the focus in the input while the user types; no key may be taken for an answer."""
         is_still = monotonic() - self.composer.touched_at > _FOCUS_AFTER
         if self.composer.text or not is_still:
             self.composer.focus_input()
 
 
-def _tell(line: Static, text: str) -> None:
-    """Show a text where it is another one; without a text there is no line."""
+def _show_line(line: Static, text: str) -> None:
+    """Show a text on a line, and hide the line if the text is empty."""
     line.display = bool(text)
     if text and str(line.content) != text:
         line.update(Content(text))

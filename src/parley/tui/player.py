@@ -20,7 +20,7 @@ class Player(Tab):
     """A tab with a replay."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,p", "pause", "Pause or go on", show=False, priority=True),
+        Binding("space,p", "pause", "Pause or resume", show=False, priority=True),
         Binding("right,n", "step", "One update", show=False, priority=True),
         Binding("plus,equals_sign", "speed(2)", "Faster", show=False),
         Binding("minus", "speed(0.5)", "Slower", show=False),
@@ -36,12 +36,12 @@ class Player(Tab):
 
     @property
     def label(self) -> str:
-        """What is played."""
+        """The name of the recording."""
         return self.playback.transcript.title or self._source
 
     @property
     def mark(self) -> str:
-        """Whether it plays."""
+        """The state as one character."""
         return "■" if self._is_over else "‖" if self.playback.is_paused else "▶"
 
     def on_mount(self) -> None:
@@ -83,7 +83,7 @@ class Player(Tab):
         return not self.find_bar.display or action not in ("pause", "step")
 
     def action_pause(self) -> None:
-        """Pause, or go on."""
+        """Pause, or resume."""
         if self.playback.is_paused:
             self.playback.resume()
         else:

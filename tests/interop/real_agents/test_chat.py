@@ -164,7 +164,7 @@ def test_an_agent_that_is_killed_is_started_again_and_goes_on(desk: Desk) -> Non
         window.until("was killed by signal 9", "Press F5 or Enter to restart and resume")
         window.until("✗ Ended. Press F5 to restart.")
         window.press("Enter")
-        window.until("peer runs again, and the session goes on", "● ready")
+        window.until("peer runs again, and the session is resumed", "● ready")
         window.say("And now?")
         window.until_it(lambda screen: screen.count(ANSWER) == 2, "another answer")
         window.until("● ready")

@@ -88,12 +88,12 @@ def test_options_may_stand_on_both_sides_of_the_name(parley: CommandLine) -> Non
     [
         (["add", "x"], "say how to start it: `parley agents add x -- COMMAND …`"),
         (["add", "x", "--registry", "r.json", "--", "y"], "say how to start it"),
-        (["add", "x", "--env", "=1", "--", "y"], "--env: '' is no name of a variable"),
+        (["add", "x", "--env", "=1", "--", "y"], "--env: '' is not a valid variable name"),
         (["add", "a b", "--no-test", "--", "y"], "'a b' cannot be the name of an agent"),
         (["remove", "x"], "there is no agent 'x'"),
         (["default", "x"], "there is no agent 'x'"),
         (["frob"], "invalid choice: 'frob'"),
-        (["list", "--", "x"], "nothing is taken behind --"),
+        (["list", "--", "x"], "unexpected arguments after --"),
         (["test", "x", "--", "y"], "give a name or a command, not both"),
     ],
 )

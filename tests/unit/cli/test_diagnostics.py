@@ -89,7 +89,7 @@ def test_names_that_lead_nowhere_are_told() -> None:
     assert (default.state, default.hint) == ("problem", "did you mean 'opencode'?")
     assert (server.state, server.text) == (
         "warning",
-        "mcp_servers.s.agents names 'codex', which is no agent",
+        "mcp_servers.s.agents names 'codex', which is not an agent",
     )
 
 

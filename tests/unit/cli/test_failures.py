@@ -23,12 +23,12 @@ def test_an_agent_that_died_behind_a_gateway_is_told_like_one_of_ours() -> None:
 def test_what_an_agent_answers_itself_is_its_error() -> None:
     failure = failure_of(InternalError("no", {"gone": 1}), is_connected=True, log_hint="; look")
     assert failure.code is Exit.FAILED
-    assert str(failure) == 'the agent answered with an error: no (-32603): {"gone":1}; look'
+    assert str(failure) == 'the agent returned an error: no (-32603): {"gone":1}; look'
 
 
 @pytest.mark.parametrize("key", ["details", "message", "reason"])
 def test_the_details_of_an_error_are_shown_with_it(key: str) -> None:
     shown = str(failure_of(InternalError("no", {key: "disk full"}), is_connected=True))
-    assert shown == "the agent answered with an error: no (-32603): disk full"
+    assert shown == "the agent returned an error: no (-32603): disk full"
     login = failure_of(AuthRequired("log in", {key: "expired"}), is_connected=True, login_hint="!")
     assert str(login) == "log in: expired!"

@@ -64,7 +64,7 @@ def test_an_empty_history_says_how_to_begin(capsys: Captured) -> None:
     assert sessions("list", "--json") == Exit.DONE
     told = capsys.readouterr()
     assert told.out == "[]\n"
-    assert "no session is kept yet" in told.err
+    assert "no session is saved yet" in told.err
     assert "parley run" in told.err
 
 
@@ -149,7 +149,7 @@ def test_other_things_in_a_prompt_are_named(capsys: Captured) -> None:
         "> lines",
         "> [a.txt]",
         "> [file:///b.txt]",
-        "> [something that is no text]",
+        "> [not a text]",
         "",
         "> Hello",
     ]
@@ -262,7 +262,7 @@ def test_an_export_goes_to_stdout(
         (["delete"], "say which"),
         (["delete", "3f9a"], "say --yes"),
         (["prune"], "--older-than DAYS"),
-        (["prune", "--keep", "some"], "'some' is no number"),
+        (["prune", "--keep", "some"], "'some' is not a number"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_a_way_out(words: list[str], problem: str) -> None:

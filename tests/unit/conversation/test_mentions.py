@@ -150,7 +150,7 @@ def test_nothing_outside_of_the_workspace_goes_along(place: Path) -> None:
 def test_what_is_no_file_is_not_opened(place: Path) -> None:
     os.mkfifo(place / "pipe")
     blocks, problems = attach_mentions("@pipe", [place], ALL)
-    assert (blocks, problems) == ([], ["@pipe is not attached: it is no file"])
+    assert (blocks, problems) == ([], ["@pipe is not attached: it is not a file"])
     assert attach_mentions("@" + "x" * 5000 + " @\0", [place], ALL) == ([], [])
 
 

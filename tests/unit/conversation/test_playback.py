@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.frame_recordings import FrameRecorder, ManualRecording, PlainFrame, transcript_contents
 
-from parley.conversation.playback import LONGEST_PAUSE, Playback, recorded
+from parley.conversation.playback import MAX_PAUSE, Playback, load_recording
 from parley.export import to_jsonl
 from parley.journal import MemoryJournal, Record
 from parley.schema import v2
@@ -86,7 +86,7 @@ async def timed(playback: Playback) -> list[tuple[str, float]]:
 
 def test_updates_come_at_the_recorded_pace_and_long_pauses_are_cut() -> None:
     played = at_once(timed(Playback(record())))
-    end = 2.0 + LONGEST_PAUSE
+    end = 2.0 + MAX_PAUSE
     assert played[-6:] == [
         (".", 0.0),
         ("a", 0.0),
@@ -104,7 +104,7 @@ def test_another_speed(speed: float | None, last: float) -> None:
 
 def test_a_speed_is_above_zero() -> None:
     for speed in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match="above zero"):
+        with pytest.raises(ValueError, match="must be a positive number"):
             Playback([], speed)
 
 
@@ -151,8 +151,8 @@ def test_the_rest_of_a_turn_is_skipped() -> None:
     assert played[-4:] == [
         ("b", 0.25),
         (".", 0.25),
-        ("c", 0.25 + LONGEST_PAUSE),
-        ("d", 1.25 + LONGEST_PAUSE),
+        ("c", 0.25 + MAX_PAUSE),
+        ("d", 1.25 + MAX_PAUSE),
     ]
 
 
@@ -172,7 +172,7 @@ async def test_both_versions_are_played_from_a_file(version: int, tmp_path: Path
     path = tmp_path / "session.jsonl"
     path.write_bytes(to_jsonl(journal.entries("abcd1")))
     for source in (path, str(path), "mine", "abcd"):
-        playback = Playback(recorded(source, journal, tmp_path), None)
+        playback = Playback(load_recording(source, journal, tmp_path), None)
         count = len([update async for update in playback])
         assert transcript_contents(playback.transcript) == transcript_contents(said)
         assert count == playback.played > 10
@@ -182,8 +182,8 @@ def test_what_is_no_record_is_said_to_be_none(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("hello\n")
     with pytest.raises(ValueError, match="line 1 is not from a recorded session"):
-        recorded(path)
+        load_recording(path)
     with pytest.raises(LookupError, match="neither a file nor a session 'gone'"):
-        recorded("gone", MemoryJournal())
+        load_recording("gone", MemoryJournal())
     with pytest.raises(LookupError, match="neither"):
-        recorded("gone")
+        load_recording("gone")

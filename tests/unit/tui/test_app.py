@@ -9,7 +9,7 @@ from tests.unit.tui.running_app import Clock, Talk, talking
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList, TextArea
 
-from parley.conversation.playback import Playback, recorded
+from parley.conversation.playback import Playback, load_recording
 from parley.export import to_jsonl
 from parley.journal import MemoryJournal
 from parley.schema import v2
@@ -349,7 +349,7 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
     assert record is not None
     file = tmp_path / "it.jsonl"
     file.write_bytes(to_jsonl(journal.entries(record.key)))
-    playback = Playback(recorded(str(file)), 1.0)
+    playback = Playback(load_recording(str(file)), 1.0)
     playback.pause()
     app = ChatApp(Player(playback, file.name), theme="light")
     async with app.run_test(size=(80, 24)) as pilot:

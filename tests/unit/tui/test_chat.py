@@ -182,7 +182,7 @@ async def test_enter_alone_restarts_a_dead_agent() -> None:
         await talk.until_state("dead")
         await talk.press("enter")
         await talk.until_state("idle")
-        await talk.until_shown("runs again, and the session goes on")
+        await talk.until_shown("runs again, and the session is resumed")
         await talk.say("again")
         await talk.until_shown("echo: again")
 
@@ -277,9 +277,9 @@ async def test_a_command_that_nobody_has_goes_to_the_agent_with_a_word_about_it(
         await talk.until_shown("echo: /exprot")
         await talk.say("commands")
         await talk.until_shown("commands:")
-        assert "nobody has" not in talk.shown
+        assert "there is no command" not in talk.shown
         await talk.say("/exprot")
-        await talk.until_shown("nobody has a command /exprot; /export is one")
+        await talk.until_shown("there is no command /exprot; /export is one")
 
 
 async def test_commands_of_both_are_offered() -> None:

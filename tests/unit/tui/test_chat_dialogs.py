@@ -100,7 +100,7 @@ async def test_a_login_is_chosen_and_goes_over_a_page() -> None:
         await talk.until_state("idle")
         assert (opened, known) == ([PAGE], ["browser"])
         await talk.until_shown("what that page is for is done")
-        assert "you went to the page on example.org" in talk.shown
+        assert "you opened the page on example.org" in talk.shown
         await talk.say("hello")
         await talk.until_shown("welcome")
 

@@ -161,7 +161,7 @@ async def test_what_only_claims_to_be_a_picture_is_neither_written_nor_opened() 
     async with talking(painter(b"<svg onload='alert(1)'/>"), opener=viewer) as talk:
         await talk.say("paint")
         await talk.until_shown("done")
-        await opened(talk, lambda: "the picture is not opened: its content is no" in talk.shown)
+        await opened(talk, lambda: "the image is not opened: its content is no" in talk.shown)
         assert viewer.seen == []
 
 

@@ -62,7 +62,7 @@ async def test_an_agent_that_stays_away_is_connected_to_again(scheme: str) -> No
         proxy.come_back()
         await talk.press("f5")
         await talk.until_state("idle")
-        await talk.until_shown("is there again, and the session goes on")
+        await talk.until_shown("is there again, and the session is resumed")
         await talk.say("Still there?")
         await talk.until_shown("echo: Still there?")
         assert "is back" not in talk.status
