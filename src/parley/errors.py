@@ -36,6 +36,7 @@ from typing import Any, ClassVar, cast
 from msgspec import UNSET, UnsetType
 
 from parley._display_text import sanitize_text
+from parley._stderr_excerpt import stderr_excerpt
 
 __all__ = [
     "AcpError",
@@ -81,9 +82,7 @@ _DETAIL_KEYS = ("details", "detail", "message", "problem", "reason", "error", "h
 """The members of an error's data that are texts for people, as agents name them."""
 _DETAIL_LENGTH = 500
 _DETAIL_DEPTH = 3
-_STDERR_LINES = 20
-_STDERR_LENGTH = 4000
-"""How much of the peer's data and of its stderr the text of an error has, in characters."""
+"""How much of the data of an error its text has: characters, and levels of nesting."""
 
 
 class AcpError(Exception):
@@ -153,8 +152,8 @@ class ProcessExited(ConnectionClosed):
     ) -> None:
         outcome = f"exited with code {code}" if code >= 0 else f"was killed by signal {-code}"
         outcome = f"{outcome}; {diagnosis}" if diagnosis else outcome
-        last = _last_lines(stderr)
-        tail = f"; stderr:\n{last}" if last else ""
+        excerpt = stderr_excerpt(stderr)
+        tail = f"; stderr:\n{excerpt}" if excerpt else ""
         program = f"{name}: {command}" if name not in ("", command) else command
         super().__init__(f"{program} {outcome}{tail}")
         self.summary = f"{program} {outcome}"
@@ -166,7 +165,8 @@ class ProcessExited(ConnectionClosed):
         self.code = code
         """The exit code; if negative, the number of the signal that ended the process."""
         self.stderr = stderr
-        """The last part of its stderr output; the text of the error has the last lines of it."""
+        """The last part of its stderr output; the text of the error has the lines that look like
+        errors."""
         self.diagnosis = diagnosis
 
     def with_prefix(self, name: str) -> ProcessExited:
@@ -180,12 +180,6 @@ class ProcessExited(ConnectionClosed):
         return ProcessExited(
             self.command, self.code, self.stderr, name=self.name, diagnosis=diagnosis
         )
-
-
-def _last_lines(stderr: str) -> str:
-    """Return the end of a stderr output, safe to print."""
-    lines = sanitize_text(stderr[-_STDERR_LENGTH:]).rstrip().splitlines()
-    return "\n".join(lines[-_STDERR_LINES:])
 
 
 class RequestError(AcpError):

@@ -208,6 +208,12 @@ def test_the_text_of_an_exited_process_has_the_last_lines_of_stderr() -> None:
     error = ProcessExited("agent", 1, written)
     assert str(error).splitlines()[0] == "agent exited with code 1; stderr:"
     shown = str(error).splitlines()[1:]
-    assert (len(shown), shown[0], shown[-1]) == (20, "line 81", "␛[31mlast")
+    assert (len(shown), shown[0], shown[-1]) == (20, "line 81", "last")
     assert error.stderr == written
     assert len(str(ProcessExited("agent", 1, "x" * 100_000))) < 5000
+
+
+def test_the_text_of_an_exited_process_has_its_errors_rather_than_its_log() -> None:
+    log = "".join(f"line {number}\n" for number in range(30))
+    error = ProcessExited("agent", 1, f"{log}\x1b[31merror: disk full\x1b[0m\n{log}")
+    assert str(error) == "agent exited with code 1; stderr:\nerror: disk full"

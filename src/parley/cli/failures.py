@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET
 
+from parley._stderr_excerpt import stderr_excerpt
 from parley.errors import (
     AcpError,
     AuthRequired,
@@ -42,8 +43,8 @@ def failure_of(
             hint = "" if "offers no login" in error.message else login_hint
             return Failure(f"{error.description}{hint}", Exit.AUTH)
         case InternalError(data={"gone": str(), **rest}):  # from a gateway in front of it
-            words = str(rest.get("lastWords", "")).rstrip()
-            tail = f"; stderr:\n{words}" if words else ""
+            excerpt = stderr_excerpt(str(rest.get("lastWords", "")))
+            tail = f"; stderr:\n{excerpt}" if excerpt else ""
             return Failure(f"{error.message}{tail}", Exit.DIED)
         case RequestError():
             has_no_details = error.description == error.message and error.data is not UNSET

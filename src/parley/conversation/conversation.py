@@ -33,7 +33,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from parley._display_text import sanitize_text
+from parley._stderr_excerpt import stderr_excerpt
 from parley.client import (
     Connection,
     ConnectOptions,
@@ -105,7 +105,6 @@ UNRESPONSIVE_AFTER = 5.0
 """How many seconds a cancelled turn has to end before the user is notified that it does not."""
 _LONGEST_TITLE = 80
 _STDERR_BYTES = 16 * 1024
-_STDERR_LINES = 20
 _WORKING = frozenset({"running", "requires_action"})
 _STATUS_UPDATES = frozenset(
     {
@@ -240,9 +239,8 @@ class Conversation:
 
     @property
     def stderr_tail(self) -> str:
-        """The last lines that the agent has written to stderr in this run, sanitized."""
-        lines = self._run.stderr.decode(errors="replace").rstrip().splitlines()
-        return sanitize_text("\n".join(lines[-_STDERR_LINES:]))
+        """What the agent has written to stderr last in this run: errors first, sanitized."""
+        return stderr_excerpt(self._run.stderr.decode(errors="replace"))
 
     # What the user does
 

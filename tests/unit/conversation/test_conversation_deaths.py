@@ -81,7 +81,7 @@ MOMENTS: dict[str, list[Step]] = {
 @pytest.mark.parametrize("moment", [each for each in MOMENTS if each != "when idle"])
 async def test_a_death_is_told_with_its_last_words(moment: str, how: str, tmp_path: Path) -> None:
     step, code = ENDS[how]
-    steps = [*MOMENTS[moment], Stderr("\x1b[31mout of luck"), step]
+    steps = [*MOMENTS[moment], Stderr("\x1b[31m\x1b[2Jout of luck"), step]
     async with conversing(scripted(tmp_path, *steps)) as (conversation, view):
         view.is_silent = True
         conversation.send("go")
@@ -90,13 +90,23 @@ async def test_a_death_is_told_with_its_last_words(moment: str, how: str, tmp_pa
         [death] = view.deaths
         assert isinstance(death, ProcessExited)
         assert death.code == code
-        assert conversation.stderr_tail == "␛[31mout of luck"
+        assert conversation.stderr_tail == "␛[2Jout of luck"
         assert conversation.error is death
         is_sent = moment in ("in a turn", "in a question")
         waiting = [each.text for each in conversation.queue]
         assert waiting == (["and on"] if is_sent else ["go", "and on"])
         assert not view.failures
         assert view.withdrawn == (moment == "in a question")
+
+
+async def test_of_what_an_agent_logged_its_errors_are_shown(tmp_path: Path) -> None:
+    log = "".join(f"INFO step {number}\nthinking\n" for number in range(30))
+    steps = [*opening(), PROMPT, Stderr(f"{log}FATAL: out of memory\n{log}"), Die(9)]
+    async with conversing(scripted(tmp_path, *steps)) as (conversation, view):
+        conversation.send("go")
+        await view.until_state("dead")
+        assert conversation.stderr_tail == "FATAL: out of memory"
+        assert str(view.deaths[0]).endswith("was killed by signal 9; stderr:\nFATAL: out of memory")
 
 
 async def test_a_death_between_turns_is_noticed(tmp_path: Path) -> None:
