@@ -19,6 +19,7 @@ from parley.export import to_html, to_jsonl, to_markdown
 from parley.journal import Hit, Journal, Record
 from parley.session._transcript import Transcript
 
+from .agent_actions import cancel_one, fork_session, set_provider
 from .chat import Chat
 from .dialogs.picker import ListPicker
 from .dialogs.pickers import AgentPicker, OptionPicker, SessionPicker
@@ -135,6 +136,25 @@ async def _options(app: ChatApp, _: str) -> None:
     chosen = await app.push_screen_wait(OptionPicker(options))
     if chosen is not None and not isinstance(chosen, str):
         await chat.conversation.set_option(*chosen)
+
+
+async def _fork(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    record = None if chat is None else await fork_session(app, chat)
+    if chat is not None and record is not None:
+        await app.open_tab(Chat(chat.conversation.setup.for_record(record), record=record))
+
+
+async def _stop(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        await cancel_one(app, chat)
+
+
+async def _providers(app: ChatApp, _: str) -> None:
+    chat = _chat(app)
+    if chat is not None:
+        await set_provider(app, chat)
 
 
 async def _name(app: ChatApp, name: str) -> None:
@@ -292,6 +312,8 @@ ACTIONS: dict[str, Action] = {
     "resume": _resume,
     "options": _options,
     "agents": _agents,
+    "fork": _fork,
+    "providers": _providers,
     "earlier": _earlier,
     "find": _find,
     "fold": _fold,
@@ -303,6 +325,7 @@ ACTIONS: dict[str, Action] = {
     "theme": _theme,
     "redraw": _redraw,
     "cancel": _cancel,
+    "stop": _stop,
     "restart": _restart,
     "suspend": _suspend,
     "quit": _quit,
