@@ -57,7 +57,7 @@ def test_an_id_is_small_letters_digits_and_hyphens(tmp_path: Path, id: str, is_f
     if is_fine:
         assert registry.entry(id).id == id
     else:
-        with pytest.raises(ConfigError, match="an id is small letters"):
+        with pytest.raises(ConfigError, match="an id consists of lowercase letters"):
             registry.entry(id)
 
 
