@@ -113,13 +113,11 @@ async def _configure(chat: Chat, connection: Connection, provider: v2.ProviderIn
     """Ask for the configuration of a provider in a form, and send it."""
     current = provider.current
     supported = list(provider.supported)
-    api = current.api_type if current is not None else (supported or [None])[0]
+    api = next(iter(supported), None) if current is None else current.api_type
     schema = v2.ElicitationSchema(
         type="object",
         properties={
-            "api": v2.StringPropertySchema(
-                title="API", enum=supported or None, default=api or None
-            ),
+            "api": v2.StringPropertySchema(title="API", enum=supported or None, default=api),
             "url": v2.StringPropertySchema(
                 title="Base URL", default=None if current is None else current.base_url
             ),
