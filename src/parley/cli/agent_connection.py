@@ -62,6 +62,7 @@ async def connect_agent(
         raise failure_of(
             error,
             is_connected=is_connected,
+            is_configured=bool(agent.name),
             login_hint=f"; log in with `parley login {agent.name or 'AGENT'}`",
             log_hint="" if is_verbose else "; run with -v to see what it logged",
         ) from error

@@ -315,7 +315,9 @@ def _tried(agent: Resolved, arguments: argparse.Namespace) -> Report:
         return asyncio.run(_try(agent, is_verbose=arguments.verbose))
     except AcpError as error:
         hint = "; run with -v to see what it logged"
-        raise failure_of(error, is_connected=False, log_hint=hint) from error
+        raise failure_of(
+            error, is_connected=False, is_configured=bool(agent.name), log_hint=hint
+        ) from error
 
 
 async def _try(agent: Resolved, *, is_verbose: bool) -> Report:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET
 
 from parley._stderr_excerpt import stderr_excerpt
+from parley.conversation.start_hint import WRONG_COMMAND
 from parley.errors import (
     AcpError,
     AuthRequired,
@@ -19,22 +20,23 @@ from parley.errors import (
 
 from .reporting import Exit, Failure
 
-__all__ = ["NO_RESPONSE", "failure_of"]
-
-NO_RESPONSE = (
-    "parley: it has not responded; is this the command that starts an agent? "
-    'Many need an argument for it, as in -a "opencode acp"'
-)
+__all__ = ["failure_of"]
 
 
 def failure_of(
-    error: AcpError, *, is_connected: bool, login_hint: str = "", log_hint: str = ""
+    error: AcpError,
+    *,
+    is_connected: bool,
+    is_configured: bool = False,
+    login_hint: str = "",
+    log_hint: str = "",
 ) -> Failure:
     """Return what to show the user for an error.
 
     Args:
         error: What was raised.
         is_connected: Whether the agent had answered initialize.
+        is_configured: Whether it is an agent of the configuration, whose command was right once.
         login_hint: What to do if it wants a login.
         log_hint: How to see what an agent logged that does not say what is wrong.
     """
@@ -57,7 +59,9 @@ def failure_of(
         case ProcessExited() if error.code and error.stderr.strip():
             return Failure(str(error), Exit.DIED)
         case ConnectionClosed() if not is_connected and not error.diagnosis:
-            return Failure(f"{error}\n{NO_RESPONSE}", Exit.DIED)
+            ended = f"it ended before it responded to initialize{log_hint}"
+            hint = ended if is_configured else WRONG_COMMAND
+            return Failure(f"{error}\nparley: {hint}", Exit.DIED)
         case TransportError():
             return Failure(str(error), Exit.DIED)
         case _:

@@ -29,7 +29,7 @@ from parley.schema import v2
 from .attachments import attachments, check
 from .conversation_setup import conversation_options, conversation_setup, record_to_resume
 from .display import Display, JsonLines, Quiet, Readable
-from .failures import NO_RESPONSE, failure_of
+from .failures import failure_of
 from .flags import remote_words
 from .interrupts import Interrupts
 from .journal import open_journal
@@ -40,8 +40,6 @@ from .turn_canceller import TurnCanceller
 
 __all__ = ["RunView"]
 
-HINT_AFTER = 10.0
-"""How many seconds without a response to initialize it takes until a hint is shown."""
 GRACE = 1.0
 """How many seconds the agent has to exit by itself when the turn has ended."""
 STOPS = {
@@ -151,7 +149,6 @@ class RunView(View):
         conversation = Conversation(setup, self, record=record, name=name)
         self._conversation = conversation
         self._display.wait(f"starting {setup.label}")
-        asyncio.get_running_loop().call_later(HINT_AFTER, self._hint)
         await conversation.run()
         if self._error is not None:
             if (failure := self._resume_failure(self._error)) is not None:
@@ -230,6 +227,12 @@ class RunView(View):
         self._display.pause()
         say(f"parley: {text}")
 
+    def slow(self, hint: str) -> None:
+        """Show what may be wrong with an agent that does not respond."""
+        is_logging = self._arguments.verbose or self._setup.is_remote
+        log = "" if is_logging else "; run with -v to see its stderr"
+        self.noted(f"{hint}{log}; Ctrl-C ends it")
+
     def decided(self, decided: PermissionDecision) -> None:
         """Show the outcome of a permission request."""
         with suppress(OSError):  # nobody reads any more: the next update ends the run
@@ -244,12 +247,6 @@ class RunView(View):
         """Show what the agent writes to stderr, with -v."""
         if self._arguments.verbose:
             write_agent_stderr(data)
-
-    def _hint(self) -> None:
-        """Report what may be wrong with an agent that does not respond."""
-        if not self._has_connected:
-            self._display.pause()
-            say(f"{NO_RESPONSE}; Ctrl-C ends it")
 
     # Questions
 
@@ -332,6 +329,7 @@ class RunView(View):
         failure = failure_of(
             error,
             is_connected=self._has_connected,
+            is_configured=bool(self._setup.agent.name),
             login_hint="" if has_method else "; choose one with --login METHOD",
             log_hint="" if self._arguments.verbose else "; run with -v to see what it logged",
         )

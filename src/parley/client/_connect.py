@@ -281,9 +281,11 @@ class _Connector:
         except TimeoutError as error:
             if not limit.expired():
                 raise
+            is_named = bool(self._options.get("name"))
+            doubt = "its stderr may say why" if is_named else "is it an agent?"
             raise ConnectFailed(
                 f"{self._command or connection.name} did not respond to initialize within "
-                f"{seconds:g} seconds; {connection.peer.diagnosis or 'is it an agent?'}"
+                f"{seconds:g} seconds; {connection.peer.diagnosis or doubt}"
             ) from error
 
     @asynccontextmanager

@@ -27,7 +27,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Literal, TypeAlias, TypeVar
 
@@ -72,9 +72,10 @@ from .login_hint import key_hint
 from .mentions import attach_mentions
 from .permission_answer import PermissionAnswer
 from .setup import ConversationSetup
+from .start_hint import start_hint
 from .view import View
 
-__all__ = ["UNRESPONSIVE_AFTER", "Conversation", "Prompt", "State"]
+__all__ = ["SLOW_AFTER", "UNRESPONSIVE_AFTER", "Conversation", "Prompt", "State"]
 
 T = TypeVar("T")
 Phase: TypeAlias = Literal["starting", "open", "dead", "closed"]
@@ -101,6 +102,8 @@ _STATES: dict[Phase, tuple[State, State, State]] = {
 }
 """The state by phase: nothing to do, the agent works, a question is open."""
 
+SLOW_AFTER = 10.0
+"""How many seconds an agent has to respond to `initialize` before the user gets a hint."""
 UNRESPONSIVE_AFTER = 5.0
 """How many seconds a cancelled turn has to end before the user is notified that it does not."""
 _LONGEST_TITLE = 80
@@ -161,6 +164,7 @@ class Conversation:
         """The session that the next run resumes."""
         self.dropped_images: set[str] = set()
         """Images outside of the workspace that the user has dropped into a prompt."""
+        self.slow_after = SLOW_AFTER
         self.unresponsive_after = UNRESPONSIVE_AFTER
         self._denied_actions = DeniedActions(setup.policy)
         self._record = record
@@ -370,8 +374,12 @@ class Conversation:
     async def _serve(self, run: AgentRun) -> None:
         """Connect, open the session, and work off the queue."""
         setup = self.setup
-        async with connect(setup.agent.target, setup.cwd, **self._connect_options()) as connection:
-            run.connection = connection
+        hint = asyncio.get_running_loop().call_later(self.slow_after, self._give_start_hint)
+        async with AsyncExitStack() as stack:
+            stack.callback(hint.cancel)
+            connecting = connect(setup.agent.target, setup.cwd, **self._connect_options())
+            connection = run.connection = await stack.enter_async_context(connecting)
+            hint.cancel()
             await self._open(connection)
             run.watcher = asyncio.create_task(self._watch(connection))
             while True:
@@ -382,6 +390,9 @@ class Conversation:
                 else:
                     run.news.clear()
                     await run.news.wait()
+
+    def _give_start_hint(self) -> None:
+        self.view.slow(start_hint(self.setup.agent, self.slow_after))
 
     def _connect_options(self) -> ConnectOptions:
         setup = self.setup

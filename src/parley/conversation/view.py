@@ -61,6 +61,10 @@ class View:
     def noted(self, text: str) -> None:
         """Show a remark of this program."""
 
+    def slow(self, hint: str) -> None:
+        """Show a hint about an agent that does not respond to `initialize`."""
+        self.noted(hint)
+
     def remote_changed(self, state: str, reason: str) -> None:
         """Show that the connection to a remote agent is `away`, `connected` again, or `gone`."""
 

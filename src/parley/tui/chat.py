@@ -371,6 +371,13 @@ class Chat(Tab, View):
         if self.conversation.session is None:
             self._early.append(block)
 
+    def slow(self, hint: str) -> None:
+        """Show what may be wrong with an agent that does not respond, and its stderr so far."""
+        stderr = self.conversation.stderr_tail
+        is_silent = not stderr and not self.conversation.setup.is_remote
+        log = "; it has written nothing to stderr" if is_silent else "; stderr:" if stderr else ""
+        self.shown.add(Note(f"{hint}{log}", "warning", more=stderr))
+
     def decided(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended."""
         what = describe_decision(decided)

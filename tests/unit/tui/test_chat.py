@@ -5,17 +5,26 @@ import shlex
 from functools import partial
 from pathlib import Path
 
+import pytest
 from rich.color import Color
-from tests.unit.conversation.recording_view import DEMO, END, PROMPT, is_alive, opening
+from tests.unit.conversation.recording_view import (
+    DEMO,
+    END,
+    PROMPT,
+    is_alive,
+    opening,
+    scripted,
+)
 from tests.unit.tui.dialog_app import EVIL, FORBIDDEN
 from tests.unit.tui.running_app import Talk, talking
 from textual import events
 
 from parley.agent import Agent, Turn
+from parley.client._resolve import Resolved
 from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.testing.demo import demo_agent
-from parley.testing.scripted import Expect, ScriptedPeer, Send
+from parley.testing.scripted import Expect, ScriptedPeer, Send, Stderr
 from parley.tui.dialogs.permission_card import PermissionCard
 from parley.tui.render.theme import DARK, LIGHT
 from parley.tui.render.tool_card import ToolCard
@@ -366,3 +375,18 @@ async def test_hostile_words_are_inert_everywhere() -> None:
         talk.chat.composer.text = "/x"
         await talk.pilot.pause()
         assert not set(FORBIDDEN) & set(talk.painted)
+
+
+async def test_a_configured_agent_that_is_slow_is_shown_with_its_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = scripted(tmp_path, Stderr("fetching a model"), Expect({"method": "_no"}, skips=True))
+    async with talking(Resolved(target=agent, name="mine"), grace_after=0.1) as talk:
+        await talk.until(lambda: "fetching" in talk.chat.conversation.stderr_tail)
+        talk.chat.slow("mine is slow to start: nothing for 10 seconds")
+        await talk.until_painted("mine is slow to start: nothing for 10 seconds; stderr:")
+        await talk.until_painted("fetching a model")
+    monkeypatch.setattr("parley.conversation.conversation.SLOW_AFTER", 0.0)
+    silent = ScriptedPeer(Expect({"method": "_no"}, skips=True))
+    async with talking(Resolved(target=silent, name="mine")) as talk:
+        await talk.until_shown("nothing for 0 seconds; it has written nothing to stderr")
