@@ -164,7 +164,7 @@ async def test_a_dead_agent_has_its_last_words_and_is_restarted_by_a_key() -> No
         await talk.until_shown("exited with code 3")
         assert "it is all over" in talk.shown
         await talk.until(lambda: "Press F5 to restart" in talk.status)
-        await talk.until_painted("starts it again")
+        await talk.until_painted("to restart and resume")
         await talk.press("f5")
         await talk.until_state("idle")
 
