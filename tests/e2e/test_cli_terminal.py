@@ -249,3 +249,57 @@ def test_the_demo_agent_does_not_talk_to_people() -> None:
     with run_in_terminal(*PARLEY, "demo") as shown:
         shown.until('try `parley run "help"`')
         assert shown.exit_code() == 2
+
+
+# The progress line
+
+
+IMPATIENT = """
+import sys
+from pathlib import Path
+from parley.cli import display, main, progress_line
+
+class Line(progress_line.ProgressLine):
+    tries = 0
+
+    def _show(self):  # as after a long silence, and once more
+        super()._show()
+        Line.tries += progress_line.is_stderr_held()
+        if Line.tries == 2:
+            Path(sys.argv[1]).touch()
+
+progress_line.QUIET_SECONDS = 0.01
+display.ProgressLine = Line
+sys.exit(main(sys.argv[2:]))
+"""
+"""`parley` with an impatient progress line, and a file that says that it was held back."""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question", "key", "answer"),
+    [
+        ("perm", "  choose 1-2 or y or n (nothing: no answer): ", "1\r", "selected"),
+        ("elicit", "name: ", "\x04", "Your answers"),
+    ],
+    ids=["permission", "form"],
+)
+def test_a_question_is_not_written_over_however_long_it_is_open(
+    tmp_path: Path, prompt: str, question: str, key: str, answer: str
+) -> None:
+    path = tmp_path / "impatient.py"
+    path.write_text(IMPATIENT)
+    held = tmp_path / "held"
+    with run_in_terminal(sys.executable, str(path), str(held), "run", prompt) as shown:
+        shown.shows(question)
+        before = shown.text
+        end = time.monotonic() + BOUND_SECONDS
+        while not held.exists():
+            assert time.monotonic() < end
+            shown.until_quiet(0.05)
+        shown.until_quiet(0.05)
+        assert shown.text == before
+        assert shown.text.rstrip().endswith(question.rstrip())
+        shown.press(key)
+        shown.until(answer)
+        if prompt == "perm":
+            assert shown.exit_code() == 0

@@ -31,6 +31,7 @@ from .conversation_setup import conversation_options, conversation_setup, record
 from .display import Display, JsonLines, Quiet, Readable
 from .failures import failure_of
 from .flags import remote_words
+from .held_stderr import hold_stderr
 from .interrupts import Interrupts
 from .journal import open_journal
 from .questions import Questions
@@ -277,7 +278,8 @@ class RunView(View):
         """Run a login in this terminal."""
         self._display.pause()
         say(f"parley: to log in, this runs: {login.line}")
-        return await run_login_in_terminal(login)
+        with hold_stderr():  # the program of the login has the terminal
+            return await run_login_in_terminal(login)
 
     def _open_questions(self) -> Questions:
         """Make room on the terminal for a question."""
