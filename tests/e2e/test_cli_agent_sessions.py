@@ -200,8 +200,44 @@ def test_an_id_must_fit_one_session(agent: str) -> None:
     assert "no session whose id is or begins with 'nothing-like-this'" in done.stderr
     both = parley("sessions", "delete", "--agent", agent, "", "--yes")
     assert both.returncode == 2
-    assert "2 sessions" in both.stderr
+    assert "the id of a session must not be empty" in both.stderr
     assert len(listed(agent)) == 2
+
+
+def test_an_empty_id_deletes_nothing_even_if_there_is_one_session(agent: str) -> None:
+    prompt(agent, "Rain")
+    done = parley("sessions", "delete", "--agent", agent, "", "--yes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the id of a session must not be empty" in done.stderr
+    assert len(listed(agent)) == 1
+
+
+def test_a_limit_of_zero_lists_nothing(agent: str) -> None:
+    prompt(agent, "Rain")
+    done = parley("sessions", "list", "--agent", agent, "--limit", "0")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "parley: there are more; use --limit, for example --limit 20\n"
+
+
+def test_a_long_id_does_not_widen_the_lines_of_other_sessions(tmp_path: Path) -> None:
+    command = scripted(
+        tmp_path,
+        Expect({"method": "initialize"}),
+        Respond(
+            {
+                "protocolVersion": 1,
+                "agentInfo": {"name": "wide", "version": "0"},
+                "agentCapabilities": {"sessionCapabilities": {"list": {}}},
+            }
+        ),
+        Expect({"method": "session/list"}),
+        Respond({"sessions": [{"sessionId": id, "cwd": "/"} for id in ("i" * 5000, "short")]}),
+        Expect({"method": "never"}),
+    )
+    done = parley("sessions", "list", "--all", "--agent", command)
+    assert done.returncode == 0, done.stderr
+    [short] = [line for line in done.stdout.splitlines() if line.startswith("short")]
+    assert len(short) < 200
 
 
 def test_what_an_agent_calls_its_sessions_cannot_control_the_terminal(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ from .targets import Resolved, agent_of, resolve
 __all__ = ["AGENT_ACTIONS"]
 
 _WHEN_CHARS = 10
+_MAX_ID_WIDTH = 80
+"""The width of the column of ids; a longer id moves only the rest of its own line."""
 _DEFAULT_LIMIT = 20
 _MAX_SEARCHED = 10_000
 """The number of sessions among which an id is looked up."""
@@ -206,6 +208,8 @@ async def _find(connection: Connection, agent: str, words: list[str]) -> list[v2
     Raises:
         Failure: A word fits no session, or several.
     """
+    if not all(words):  # an empty word begins every id; it may come from an unset variable
+        raise Failure("the id of a session must not be empty", Exit.USAGE)
     if not connection.features.list:
         return [v2.SessionInfo(session_id=word, cwd="") for word in words]
     sessions = {each.session_id: each for each in await _sessions(connection, None, _MAX_SEARCHED)}
@@ -233,9 +237,9 @@ async def _confirm(sessions: list[v2.SessionInfo], agent: str) -> None:
 
 def _print(sessions: list[v2.SessionInfo], *, has_directories: bool) -> None:
     """Print one line for each session: its id, its age and its title."""
-    width = max(len(each.session_id) for each in sessions)
-    for each in sessions:
-        session_id = sanitize_text(each.session_id, is_line=True)
+    ids = [sanitize_text(each.session_id, is_line=True) for each in sessions]
+    width = min(max(map(len, ids), default=0), _MAX_ID_WIDTH)
+    for each, session_id in zip(sessions, ids, strict=True):
         age = f"{_age(each.updated_at):<{_WHEN_CHARS}}"
         mark = " [archived]" if each.archived else ""
         title = fitted(each.title or "(no title)", width + len(age) + len(mark) + 4)
