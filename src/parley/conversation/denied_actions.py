@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parley._display_text import sanitize_text
 from parley.client import PermissionDecision, Session
 from parley.client._permission_handler import with_origin
 from parley.policy import Policy, Subject, Verdict, subject_of
@@ -20,9 +21,13 @@ from parley.session._transcript_entries import ToolCallEntry
 
 __all__ = ["ADVICE", "DeniedActions"]
 
+_ENDED = ("completed", "failed")
 _MAX_CALLS = 1_000
 """The number of tool calls of a turn that are compared with the rules."""
+_MAX_SENTENCES = 20
+"""The number of actions of a turn that are reported one by one."""
 _MAX_NAMES = 3
+_NAME_CHARS = 200
 ADVICE = "Rules only hold for agents that ask. Run an agent that does not ask in a sandbox."
 
 
@@ -33,17 +38,19 @@ class DeniedActions:
         self._policy = policy
         self._ended: dict[str, None] = {}
         """The ids of the calls that have ended in this turn, in their order."""
+        self._unexamined = 0
+        """The number of calls that have ended in this turn and are not compared with the rules."""
         self._asked: set[str] = set()
         self._has_advised = False
 
     def add_update(self, update: v2.SessionUpdate) -> None:
         """Note the tool calls that end."""
-        if (
-            isinstance(update, v2.ToolCallUpdate)
-            and update.status in ("completed", "failed")
-            and len(self._ended) < _MAX_CALLS
-        ):
+        if not isinstance(update, v2.ToolCallUpdate) or update.status not in _ENDED:
+            return
+        if len(self._ended) < _MAX_CALLS:
             self._ended[update.tool_call_id] = None
+        elif update.tool_call_id not in self._ended:
+            self._unexamined += 1
 
     def add_decision(self, decision: PermissionDecision) -> None:
         """Note that the agent asked about a tool call."""
@@ -58,9 +65,10 @@ class DeniedActions:
             session: The session whose turn has ended.
             agent: The name of the agent for people.
         """
-        ended, asked = list(self._ended), set(self._asked)
+        ended, asked, unexamined = list(self._ended), set(self._asked), self._unexamined
         self._ended.clear()
         self._asked.clear()
+        self._unexamined = 0
         sentences: list[str] = []
         for tool_call_id in ended:
             call = session.transcript.tool_calls.get(tool_call_id)
@@ -75,6 +83,12 @@ class DeniedActions:
                 sentences.append(
                     f"{agent} {did} this{how}, although {why}: {what} ({verdict.reason})"
                 )
+        if (more := len(sentences) - _MAX_SENTENCES) > 0:
+            sentences[_MAX_SENTENCES:] = [f"{agent} did {more:,} more things that are denied"]
+        if unexamined:
+            sentences.append(
+                f"{unexamined:,} more actions of {agent} were not compared with the rules"
+            )
         if sentences and not self._has_advised:
             self._has_advised = True
             sentences.append(ADVICE)
@@ -95,8 +109,11 @@ class DeniedActions:
 
 
 def _describe(subject: Subject) -> Iterator[str]:
-    """Yield the commands or the paths of an action, else its kind."""
+    """Yield the commands or the paths of an action, else its kind, each on one line."""
     names = subject.commands or subject.paths or (subject.tool or subject.kind,)
-    yield from names[:_MAX_NAMES]
+    for name in names[:_MAX_NAMES]:
+        line = sanitize_text(name[: 2 * _NAME_CHARS], is_line=True)
+        is_whole = len(name) <= 2 * _NAME_CHARS and len(line) <= _NAME_CHARS
+        yield line if is_whole else f"{line[:_NAME_CHARS]}…"
     if len(names) > _MAX_NAMES:
         yield f"and {len(names) - _MAX_NAMES:,} more"

@@ -142,3 +142,50 @@ async def test_a_view_is_notified_before_the_turn_ends(tmp_path: Path) -> None:
         await view.until(lambda: view.results)
         assert "bold did this without asking, although a rule denies it: rm -rf" in view.notes[0]
         assert view.notes[1:] == [ADVICE]
+
+
+async def test_a_long_command_of_several_lines_is_reported_in_one_short_line(
+    tmp_path: Path,
+) -> None:
+    agent = Agent("forger")
+    forged = "rm a\n\x1b[2Jparley: all is well\r\n" + "b" * 100_000
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        async with turn.tool("Clean", kind="execute", raw_input={"command": forged}):
+            pass
+
+    first, second = await reports(agent, tmp_path)
+    assert first.startswith("the agent did this without asking, although a rule denies it: rm a ")
+    assert len(first) < 500
+    assert not set("\n\r\x1b") & set(first)
+    assert second == ADVICE
+
+
+async def test_many_denied_actions_are_counted(tmp_path: Path) -> None:
+    agent = Agent("bold")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        for number in range(25):
+            command = {"command": f"rm {number}"}
+            async with turn.tool("Clean", kind="execute", raw_input=command):
+                pass
+
+    found = await reports(agent, tmp_path)
+    assert "rm 19 (" in found[19]
+    assert found[20:] == ["the agent did 5 more things that are denied", ADVICE]
+
+
+async def test_actions_beyond_the_bound_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    agent = Agent("busy")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        for number in range(1_001):
+            command = {"command": "ls" if number < 1_000 else "rm x"}
+            async with turn.tool("Look", kind="execute", raw_input=command):
+                pass
+
+    found = await reports(agent, tmp_path)
+    assert found[0] == "1 more actions of the agent were not compared with the rules"
