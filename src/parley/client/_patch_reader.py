@@ -1,4 +1,4 @@
-"""Patches for people: a lenient reader of unified diffs, and what a view of one leaves out.
+"""Patches for people: the files, lines and remarks of a patch, and what a view of it leaves out.
 
 `parley.session._diffs` makes patches and reads texts back from them; this module keeps the lines,
 their numbers and the remarks between them, as a view shows them. A patch that contains anything
@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from parley._display_text import sanitize_text
+from parley._unified_diff import NO_NEWLINE, Hunk, Sign
+from parley._unified_diff import read_patch as read_parts
 from parley.schema import v2
 from parley.schema.base import Unknown
 
@@ -20,7 +22,6 @@ MAX_CHARS = 100_000
 """The maximum length of a text that is compared with patches."""
 _CONTEXT_LINES = 3
 _MAX_COMPARED_LINES = 200
-_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _NAME = re.compile(r"(?:\+\+\+|---|rename to|copy to) (?:[ab]/)?(.*)")
 _REMARKS = ("Binary", "GIT binary", "old mode", "new mode")
 _NOISE = (
@@ -29,14 +30,12 @@ _NOISE = (
     *("Index: ", "====="),
 )
 """How lines begin that precede the hunks of a file and contain nothing else to show."""
-_NO_NEWLINE = " No newline at end of file"
 
 
 class PatchLine(Struct, eq=False):
     """A line of a hunk."""
 
-    sign: str
-    """One of `+`, `-`, a space, or a backslash for a remark."""
+    sign: Sign
     old: int | None
     """The line number in the old text."""
     new: int | None
@@ -45,29 +44,15 @@ class PatchLine(Struct, eq=False):
 
 
 class PatchHunk:
-    """A part of a file; its header says how many lines it has."""
+    """A part of a file."""
 
-    def __init__(self, header: re.Match[str]) -> None:
-        self.header = header[0]
-        self.title = header[5]
+    def __init__(self, hunk: Hunk) -> None:
+        self.header = hunk.header.text
+        self.title = hunk.header.title
         """The text after the line numbers, such as the name of a function."""
-        self.lines: list[PatchLine] = []
-        self._old, self._new = int(header[1]), int(header[3])
-        self._old_end = self._old + int(header[2] or 1)
-        self._new_end = self._new + int(header[4] or 1)
-        self.is_addition = header[1] == "0" and header[2] == "0"
+        self.lines = list(_numbered(hunk))
+        self.is_addition = hunk.header.old_start == hunk.header.old_count == 0
         """Whether there was no text before."""
-
-    def take(self, line: str) -> bool:
-        """Add a line if it belongs to the hunk; return whether it does."""
-        sign = line[:1] if line[:1] in ("+", "-", "\\") else " "
-        if sign != "\\" and self._old >= self._old_end and self._new >= self._new_end:
-            return False
-        is_old, is_new = sign in " -", sign in " +"
-        old, new = self._old if is_old else None, self._new if is_new else None
-        self.lines.append(PatchLine(sign, old, new, line[1:]))
-        self._old, self._new = self._old + is_old, self._new + is_new
-        return True
 
     def truncate(self, count: int) -> int:
         """Keep the first lines; return how many are gone."""
@@ -82,7 +67,7 @@ class PatchHunk:
         remarks = [
             number
             for number, line in enumerate(self.lines)
-            if line.sign == "\\" and line.text == _NO_NEWLINE
+            if line.sign == "\\" and line.text == NO_NEWLINE
         ]
         kept = [each for each in remarks if self.lines[each - 1].text in removed & added]
         if len(kept) != 1:  # both texts end without a newline
@@ -100,23 +85,31 @@ class PatchFile:
         self.remarks: list[str] = []
 
 
+def _numbered(hunk: Hunk) -> Iterator[PatchLine]:
+    old, new = hunk.header.old_start, hunk.header.new_start
+    for sign, text in hunk.lines:
+        is_old, is_new = sign in " -", sign in " +"
+        yield PatchLine(sign, old if is_old else None, new if is_new else None, text)
+        old, new = old + is_old, new + is_new
+
+
 def read_patch(patch: str) -> list[PatchFile]:
     """Return the files of a patch; none if it contains anything that is not understood."""
     files: list[PatchFile] = []
-    for line in patch.removesuffix("\n").split("\n"):
+    for part in read_parts(patch):
         file = files[-1] if files else None
-        if file is not None and file.hunks and file.hunks[-1].take(line):
+        if isinstance(part, Hunk):
+            if file is None:
+                file = PatchFile("")
+                files.append(file)
+            file.hunks.append(PatchHunk(part))
             continue
-        header = _HUNK.match(line)
-        begins = line.startswith("diff --git ") or (
-            line.startswith("--- ") and (file is None or file.hunks)
-        )
-        if begins or (file is None and header):
-            file = PatchFile("" if header else line.rpartition(" ")[2].removeprefix("b/"))
+        if part.startswith("diff --git ") or (
+            part.startswith("--- ") and (file is None or file.hunks)
+        ):
+            file = PatchFile(part.rpartition(" ")[2].removeprefix("b/"))
             files.append(file)
-        if file is not None and header:
-            file.hunks.append(PatchHunk(header))
-        elif not _read_header(line, file):
+        if not _read_header(part, file):
             return []
     return files
 

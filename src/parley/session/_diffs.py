@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from parley._unified_diff import DiffWriter, Hunk, read_patch
 from parley.schema import v2
 from parley.schema.base import Unknown
 
@@ -25,11 +25,7 @@ WHOLE_CHARS = 32 * 1024
 """The maximum length of both texts together for the patch to contain the whole file."""
 
 _CONTEXT_LINES = 3
-_MAX_COMPARED_LINES = 4000
-_NO_NEWLINE = "\\ No newline at end of file\n"
-
-# A range of lines in the old text (start, stop), and the range in the new text that replaces it.
-_Edit: TypeAlias = tuple[int, int, int, int]
+_WRITER = DiffWriter(max_compared_lines=4000)
 
 _Change: TypeAlias = v2.DiffAdd | v2.DiffDelete | v2.DiffModify | v2.DiffMove | v2.DiffCopy
 
@@ -69,12 +65,9 @@ def make_patch(path: str, old: str | None, new: str | None) -> str:
         header += "new file mode 100644\n"
     if new is None:
         header += "deleted file mode 100644\n"
-    before, after = _lines(old or ""), _lines(new or "")
     is_short = len(old or "") + len(new or "") <= WHOLE_CHARS
-    context = max(len(before), 1) if is_short else _CONTEXT_LINES
-    hunks = "".join(
-        _hunk(before, after, group, context) for group in _groups(_edits(before, after), context)
-    )
+    context = None if is_short else _CONTEXT_LINES
+    hunks = _WRITER.write(_lines(old or ""), _lines(new or ""), context=context)
     if not hunks:
         return header
     end = "\t" if " " in path else ""
@@ -103,68 +96,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _edits(before: list[str], after: list[str]) -> list[_Edit]:
-    # Skip the common head and tail, so that the matcher sees only the lines between them.
-    least = min(len(before), len(after))
-    head = 0
-    while head < least and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < least - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    middle = before[head : len(before) - tail], after[head : len(after) - tail]
-    if not any(middle):
-        return []
-    if len(middle[0]) + len(middle[1]) > _MAX_COMPARED_LINES:
-        return [(head, len(before) - tail, head, len(after) - tail)]
-    return [
-        (i1 + head, i2 + head, j1 + head, j2 + head)
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, *middle).get_opcodes()
-        if tag != "equal"
-    ]
-
-
-def _groups(edits: list[_Edit], context: int) -> list[list[_Edit]]:
-    """Group edits whose context lines would overlap or touch; each group becomes a hunk."""
-    groups: list[list[_Edit]] = []
-    for edit in edits:
-        if groups and edit[0] - groups[-1][-1][1] <= 2 * context:
-            groups[-1].append(edit)
-        else:
-            groups.append([edit])
-    return groups
-
-
-def _hunk(before: list[str], after: list[str], edits: list[_Edit], context: int) -> str:
-    first, last = edits[0], edits[-1]
-    lead = min(context, first[0])
-    tail = min(context, len(before) - last[1])
-    old_range = _range(first[0] - lead, last[1] + tail)
-    new_range = _range(first[2] - lead, last[3] + tail)
-    written = [f"@@ -{old_range} +{new_range} @@\n"]
-    position = first[0] - lead
-    for i1, i2, j1, j2 in edits:
-        written += [_write(" ", line) for line in before[position:i1]]
-        written += [_write("-", line) for line in before[i1:i2]]
-        written += [_write("+", line) for line in after[j1:j2]]
-        position = i2
-    written += [_write(" ", line) for line in before[position : position + tail]]
-    return "".join(written)
-
-
-def _range(start: int, stop: int) -> str:
-    """Write a range of lines for a hunk header, where an empty one names the line before it."""
-    count = stop - start
-    if count == 1:
-        return str(start + 1)
-    return f"{start + 1 if count else start},{count}"
-
-
-def _write(sign: str, line: str) -> str:
-    return sign + line if line.endswith("\n") else f"{sign}{line}\n{_NO_NEWLINE}"
-
-
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_SECTION = re.compile(r"^diff --git ", re.MULTILINE)
 _NAME = re.compile(r"(?:---|\+\+\+|rename from|rename to|copy from|copy to) (.+?)(?:\t.*)?$")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _BINARY = ("Binary files ", "GIT binary patch")
@@ -175,14 +107,16 @@ class _Section:
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
-        self.hunks: list[tuple[str, str]] = []
+        self.hunks: list[Hunk] = []
         self.is_binary = False
 
     def excerpts(self, change: _Change) -> Iterator[Excerpt]:
         """Yield the texts of each hunk; an added or deleted file without hunks is empty."""
         is_new, is_gone = isinstance(change, v2.DiffAdd), isinstance(change, v2.DiffDelete)
-        nothing = [("", "")] if (is_new or is_gone) and not self.is_binary else []
-        for old, new in self.hunks or nothing:
+        texts = [(hunk.old_text, hunk.new_text) for hunk in self.hunks]
+        if (is_new or is_gone) and not texts and not self.is_binary:
+            texts = [("", "")]
+        for old, new in texts:
             yield Excerpt(change, None if is_new else old, None if is_gone else new)
 
 
@@ -207,49 +141,17 @@ def read_diff(diff: v2.Diff) -> Iterator[Excerpt]:
 
 def _read(patch: str) -> list[_Section]:
     sections: list[_Section] = []
-    lines = _lines(patch if patch.endswith("\n") else patch + "\n")
-    position = 0
-    while position < len(lines):
-        line = lines[position][:-1]
-        position += 1
-        if line.startswith("diff --git "):
-            sections.append(_Section(_header_names(line[len("diff --git ") :])))
-        elif not sections:
-            continue
-        elif hunk := _HUNK.match(line):
-            old_count, new_count = (int(count or 1) for count in hunk.groups())
-            texts, position = _read_hunk(lines, position, old_count, new_count)
-            sections[-1].hunks.append(texts)
-        elif name := _NAME.match(line):
+    first = _SECTION.search(patch)
+    for part in read_patch(patch[first.start() :]) if first else ():
+        if isinstance(part, str) and part.startswith("diff --git "):
+            sections.append(_Section(_header_names(part.removeprefix("diff --git "))))
+        elif isinstance(part, Hunk):
+            sections[-1].hunks.append(part)
+        elif name := _NAME.match(part):
             sections[-1].names.add(_unquote(name[1]))
-        elif line.startswith(_BINARY):
+        elif part.startswith(_BINARY):
             sections[-1].is_binary = True
     return sections
-
-
-def _read_hunk(
-    lines: list[str], position: int, old_count: int, new_count: int
-) -> tuple[tuple[str, str], int]:
-    """Return the two texts of a hunk and the position after it; its line counts mark its end."""
-    old: list[str] = []
-    new: list[str] = []
-    last: tuple[list[str], ...] = ()
-    while position < len(lines):
-        line = lines[position]
-        sign = line[:1]
-        if sign == "\\":  # the previous line has no newline
-            for text in last:
-                text[-1] = text[-1][:-1]
-            last = ()
-        elif len(old) >= old_count and len(new) >= new_count:
-            break
-        else:
-            last = (old,) if sign == "-" else (new,) if sign == "+" else (old, new)
-            for text in last:
-                # Some editors strip the leading space of an empty context line.
-                text.append(line if sign == "\n" else line[1:])
-        position += 1
-    return ("".join(old), "".join(new)), position
 
 
 def _header_names(names: str) -> set[str]:

@@ -136,6 +136,18 @@ def test_a_hunk_that_is_cut_off_is_read_as_far_as_it_goes() -> None:
     assert patched(change, text=text) == [Excerpt(change, "a\nb\n", "a\n")]
 
 
+def test_a_header_with_absurd_numbers_begins_no_hunk() -> None:
+    change = v2.DiffModify(path="/a")
+    text = f"diff --git /a /a\n@@ -1,{'9' * 5000} +1 @@\n-a\n+b\n"
+    assert patched(change, text=text) == [Excerpt(change, None, None)]
+
+
+def test_a_hunk_that_precedes_all_files_is_passed_over() -> None:
+    change = v2.DiffModify(path="/a")
+    text = "@@ -1,9 +1,9 @@\n x\ndiff --git /a /a\n@@ -1 +1 @@\n-a\n+b\n"
+    assert patched(change, text=text) == [Excerpt(change, "a\n", "b\n")]
+
+
 def test_moved_and_copied_files_are_found_by_their_new_name() -> None:
     move = v2.DiffMove(old_path="/o", path="/n")
     other = v2.DiffModify(path="/x")

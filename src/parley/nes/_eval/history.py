@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+from parley._unified_diff import read_header
+
 _SETTINGS = (
     *("core.quotepath=off", "log.showSignature=false", "core.attributesFile=/dev/null"),
     *("log.follow=false", "diff.interHunkContext=0", "diff.indentHeuristic=true"),
@@ -210,12 +211,13 @@ def _files(body: bytes) -> Iterator[FileDiff]:
         head, _, path = entry.partition(b"\t")
         words = head.split()
         if words[0] in (b":100644", b":100755") and not path.startswith(b'"'):
-            ranges = tuple(map(_range, _HUNK.finditer(patch)))
+            ranges = tuple(_ranges(patch))
             name = path.decode(errors="replace")
             yield FileDiff(name, words[2].decode(), words[3].decode(), ranges)
 
 
-def _range(found: re.Match[bytes]) -> Range:
-    old, old_count, new, new_count = (1 if each is None else int(each) for each in found.groups())
-    # Where there are no lines, git names the line before.
-    return Range(old - (old_count > 0), old_count, new - (new_count > 0), new_count)
+def _ranges(patch: bytes) -> Iterator[Range]:
+    for line in patch.split(b"\n"):
+        header = read_header(line.decode(errors="replace")) if line.startswith(b"@@ ") else None
+        if header is not None:
+            yield Range(header.old_index, header.old_count, header.new_index, header.new_count)
