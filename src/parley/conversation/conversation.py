@@ -71,6 +71,7 @@ from .denied_actions import DeniedActions
 from .login_hint import key_hint
 from .mentions import attach_mentions
 from .permission_answer import PermissionAnswer
+from .refused_writes import RefusedWrites
 from .setup import ConversationSetup
 from .start_hint import start_hint
 from .view import View
@@ -167,6 +168,7 @@ class Conversation:
         self.slow_after = SLOW_AFTER
         self.unresponsive_after = UNRESPONSIVE_AFTER
         self._denied_actions = DeniedActions(setup.policy)
+        self._refused_writes = RefusedWrites()
         self._record = record
         self._name = name
         self._phase: Phase = "starting"
@@ -400,7 +402,7 @@ class Conversation:
             setup.process, on_start=self._process_started, on_stderr=self._stderr_received
         )
         return {
-            **setup.connect_options(self._command_output),
+            **setup.connect_options(self._command_output, self._refused_writes.add_refusal),
             **self._question_options(),
             "process": process,
             "remote": replace(setup.remote, on_state=self.remote_changed),
@@ -521,6 +523,7 @@ class Conversation:
         if self._is_known(session):
             return None
         self._denied_actions.add_update(update)
+        self._refused_writes.add_update(update)
         if type(update) in _STATUS_UPDATES:
             self._notify()
         return self.view.updated(update)
@@ -598,6 +601,8 @@ class Conversation:
         finally:
             for sentence in await self._denied_actions.report(turn.session, self.name):
                 self.view.noted(sentence)
+            if hint := await self._refused_writes.hint(turn.session, self.name):
+                self.view.noted(hint)
 
     async def _prepared(self, prompt: Prompt, connection: Connection) -> PromptTurn:
         """Attach the files that a prompt mentions, and return its turn.
@@ -723,6 +728,7 @@ class Conversation:
             self._show_subject(decided.request, session)
         if session is self.session:
             self._denied_actions.add_decision(decided)
+            self._refused_writes.add_decision(decided)
         self.view.decided(decided)
 
     def _show_subject(self, request: v2.RequestPermissionRequest, session: Session) -> None:

@@ -18,6 +18,7 @@ from parley import config
 from parley.client import ConnectOptions, Process, Remote, SessionOptions, Workspace
 from parley.client._resolve import Resolved, agent_of, resolve
 from parley.client.workspace._terminals import OnOutput
+from parley.client.workspace._workspace import OnWriteRefused
 from parley.config._servers import mcp_servers
 from parley.errors import ConfigError, LocalProtocolError
 from parley.journal import Journal, Record
@@ -161,11 +162,14 @@ class ConversationSetup:
         options = structs.replace(self.options, additional_directories=())
         return ConversationSetup(options, journal=self.journal, record=record)
 
-    def connect_options(self, on_output: OnOutput | None = None) -> ConnectOptions:
+    def connect_options(
+        self, on_output: OnOutput | None = None, on_write_refused: OnWriteRefused | None = None
+    ) -> ConnectOptions:
         """Return the options for `connect`, without those for what the user is asked and shown.
 
         Args:
             on_output: Called with what commands of the workspace write.
+            on_write_refused: Called when the workspace does not write a file for the agent.
         """
         options: ConnectOptions = {
             **self.agent.options,
@@ -177,7 +181,11 @@ class ConversationSetup:
         if self.options.has_workspace:
             # Permission is asked for whatever runs, so a line for a shell may be run as one.
             options["workspace"] = Workspace(
-                self.cwd, self.additional_directories, shell=True, on_output=on_output
+                self.cwd,
+                self.additional_directories,
+                shell=True,
+                on_output=on_output,
+                on_write_refused=on_write_refused,
             )
         return options
 

@@ -18,12 +18,14 @@ https://agentclientprotocol.com/protocol/v1/terminals
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from parley._user_code import reraise_if_ending
 from parley.client._calling import call_maybe_async
-from parley.errors import InvalidParams, ResourceNotFound
+from parley.errors import InvalidParams, RequestError, ResourceNotFound
 from parley.peer import RequestContext, RequestHandler
 from parley.policy import Subject
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from parley.client._connection_state import ConnectionState
     from parley.client._session import Session
 
+
+logger = logging.getLogger(__name__)
 
 TERMINAL_METHODS = {
     "terminal/create": "create_terminal",
@@ -80,6 +84,13 @@ def _file_handlers(workspace: Workspace) -> Mapping[str, _Handler]:
         return {"content": await _found(files.read_text_file, *arguments)}
 
     async def write_text_file(request: Any, session: Session) -> Any:
+        try:
+            await write(request, session)
+        except RequestError as error:
+            _report_refusal(workspace, session, request.path, error)
+            raise
+
+    async def write(request: Any, session: Session) -> None:
         if not _is_guarded(files):
             subject = Subject(kind="edit", paths=(_normal(request.path),))
             await workspace.permit(subject, session)
@@ -87,6 +98,17 @@ def _file_handlers(workspace: Workspace) -> Mapping[str, _Handler]:
 
     known = {each.__name__: each for each in (read_text_file, write_text_file)}
     return {f"fs/{name}": handler for name, handler in known.items() if hasattr(files, name)}
+
+
+def _report_refusal(workspace: Workspace, session: Session, path: str, error: RequestError) -> None:
+    """Report a refused write to the program."""
+    if workspace.on_write_refused is None:
+        return
+    try:
+        workspace.on_write_refused(session, path, error)
+    except BaseException as failure:  # the program's: the agent still gets the refusal
+        reraise_if_ending(failure)
+        logger.exception("the on_write_refused callback failed")
 
 
 def _terminal_handlers(workspace: Workspace) -> Mapping[str, _Handler]:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from parley.client._calling import call_maybe_async
 from parley.client._check_options import check_options
 from parley.client._permission_handler import with_origin
-from parley.errors import InvalidParams, InvalidRequest
+from parley.errors import InvalidParams, InvalidRequest, RequestError
 from parley.policy import Subject
 from parley.schema import v2
 
@@ -37,6 +37,10 @@ PreviewGuard: TypeAlias = Callable[[Subject, "Session", Preview | None], Awaitab
 """A guard that can show the user a preview of the operation."""
 
 
+OnWriteRefused: TypeAlias = Callable[["Session", str, RequestError], object]
+"""Called with the session, the path and the error response of a write that was refused."""
+
+
 class WorkspaceOptions(TypedDict, total=False):
     """The keyword options of `Workspace`: what it offers, and its limits."""
 
@@ -54,6 +58,8 @@ class WorkspaceOptions(TypedDict, total=False):
     """The most that one write accepts; 16 MiB by default."""
     on_output: OnOutput | None
     """Called with the output of commands as they write it."""
+    on_write_refused: OnWriteRefused | None
+    """Called when an agent gets an error for `fs/write_text_file`."""
     pty: bool
     """Whether commands write to a pseudo-terminal of 80 columns instead of a pipe."""
     shell: bool
@@ -112,6 +118,8 @@ class Workspace:
         self._session_roots: WeakKeyDictionary[Session, Roots] = WeakKeyDictionary()
         self.guard = options.get("guard")
         """Allows or refuses operations inside the roots."""
+        self.on_write_refused = options.get("on_write_refused")
+        """Called when an agent gets an error for a write."""
         self._connection_guards: WeakKeyDictionary[Connection, PreviewGuard] = WeakKeyDictionary()
         self.files: Any = (
             options["files"] if "files" in options else Files(self, self._find_roots, options)

@@ -9,6 +9,7 @@ import pytest
 
 from parley.client import Connection, Session, Workspace
 from parley.client.workspace._workspace import add_connection_guard
+from parley.errors import InvalidParams, RequestError
 from parley.policy import Policy, Rule, Subject
 from parley.schema import v2
 
@@ -299,3 +300,21 @@ def test_an_option_that_does_not_exist_is_a_mistake() -> None:
         Workspace(inherit="PATH")
     with pytest.raises(TypeError, match="directories, such as"):
         Workspace(".", "lib")
+
+
+async def test_a_refused_write_is_reported_and_a_callback_that_fails_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def see(session: Session, path: str, error: RequestError) -> None:
+        seen.append((path, error.message))
+        raise RuntimeError("no")
+
+    outside = tmp_path.parent / "outside.txt"
+    async with workspace_connection(tmp_path, on_write_refused=see) as (agent, _):
+        code, _ = await agent.fail("fs/write_text_file", path=str(outside), content="")
+        assert code == InvalidParams.code
+        await agent.write(tmp_path / "inside.txt", "in")
+    assert [path for path, _ in seen] == [str(outside)]
+    assert "outside" in seen[0][1]
