@@ -100,6 +100,53 @@ def test_a_picture_for_an_agent_that_takes_none_is_refused(tmp_path: Path) -> No
     assert "this agent takes no pictures; leave it out" in done.stderr
 
 
+def ask_editor(method: str, result: dict[str, Any], **params: Any) -> list[Step]:
+    """The steps of an agent that asks for editor state and checks the response."""
+    asked = {"method": f"workspace/{method}", "id": method, "params": {"sessionId": "s", **params}}
+    return [Send(asked), Expect({"id": method, "result": result})]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_agent_asks_which_files_are_open(tmp_path: Path, version: int) -> None:
+    names = {"a.py": "python", "b.md": "markdown", "c.rs": "rust"}
+    for name in names:
+        (tmp_path / name).write_text("x")
+    first, second, attached = [
+        {"uri": (tmp_path / name).as_uri(), "languageId": kind} for name, kind in names.items()
+    ]
+    offered: dict[str, Any] = {"openDocuments": {}, "recentDocuments": {}, "activeDocument": {}}
+    key = "clientCapabilities" if version == 1 else "capabilities"
+    asked = {"method": "initialize", "params": {key: {"workspace": offered}}}
+    initialize, *rest = opening(version)[1:]
+    end: list[Step] = [Respond({"stopReason": "end_turn"}, to="prompt")]
+    if version == 2:
+        idle = update(sessionUpdate="state_update", state="idle", stopReason="end_turn")
+        end = [Respond({"messageId": "m"}, to="prompt"), idle]
+    agent = scripted(
+        tmp_path,
+        Expect(asked, skips=True),
+        initialize,
+        *rest,
+        *ask_editor("open_documents", {"documents": [first, second]}),
+        *ask_editor("recent_documents", {"documents": [attached, first]}, limit=2),
+        *ask_editor("active_document", {"document": first}),
+        *end,
+    )
+    files = [str(tmp_path / name) for name in names]
+    words = ("--open", files[0], "--open", files[1], "-f", files[2], "--protocol", str(version))
+    done = parley("run", "Look", "-a", agent, *words)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_open_files_the_agent_is_refused(tmp_path: Path) -> None:
+    refused = {"id": "x", "error": {"code": -32601}}
+    asked = {"method": "workspace/active_document", "id": "x", "params": {"sessionId": "s"}}
+    end = Respond({"stopReason": "end_turn"}, to="prompt")
+    agent = scripted(tmp_path, *opening(), Send(asked), Expect(refused), end)
+    done = parley("run", "Look", "-a", agent)
+    assert done.returncode == 0, done.stderr
+
+
 # Sessions that go on
 
 

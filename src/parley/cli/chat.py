@@ -17,6 +17,7 @@ from parley.journal import Journal
 from .conversation_setup import conversation_options, conversation_setup, record_to_resume
 from .flags import (
     add_agent_arguments,
+    add_open_argument,
     add_permission_arguments,
     add_place_arguments,
     add_session_arguments,
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-a", "--agent", metavar="TARGET", help="the same, as `parley run` has it")
     add_place_arguments(parser)
+    add_open_argument(parser)
     parser.add_argument(
         "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"
     )

@@ -11,7 +11,7 @@ from parley.conversation.setup import ConversationOptions, ConversationSetup, ch
 from parley.errors import AcpError, ConfigError, ConnectFailed
 from parley.journal import Journal, Record
 
-from .flags import config_option, remote, rules, variables
+from .flags import config_option, open_files, remote, rules, variables
 from .journal import find_session
 from .reporting import Exit, Failure
 
@@ -46,6 +46,7 @@ def conversation_options(
         has_mcp=not arguments.no_mcp,
         login=arguments.login,
         config_options=[config_option(each) for each in arguments.set],
+        open_files=open_files(arguments),
         **more,
     )
 

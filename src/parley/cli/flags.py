@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from .reporting import Exit, Failure
 __all__ = [
     "SEVERAL",
     "add_agent_arguments",
+    "add_open_argument",
     "add_permission_arguments",
     "add_place_arguments",
     "add_remote_arguments",
     "add_session_arguments",
     "config_option",
     "name_and_value",
+    "open_files",
     "remote",
     "remote_words",
     "rules",
@@ -43,6 +46,35 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
         help="a further directory that it may work in",
         **SEVERAL,
     )
+
+
+def add_open_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for the files that are open in the user's editor."""
+    parser.add_argument(
+        "--open",
+        metavar="FILE",
+        help="report this file as open in your editor; the first is the active one",
+        **SEVERAL,
+    )
+
+
+def open_files(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files of --open.
+
+    Raises:
+        Failure: One does not exist, or is not a file.
+    """
+    paths = [Path(each) for each in arguments.open]
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            reason = (error.strerror or "it cannot be read").lower()
+            raise Failure(f"--open {path}: {reason}", Exit.USAGE) from error
+        if not stat.S_ISREG(mode):
+            kind = "it is a directory" if stat.S_ISDIR(mode) else "it is not a regular file"
+            raise Failure(f"--open {path}: {kind}; give a file", Exit.USAGE)
+    return paths
 
 
 def add_session_arguments(parser: argparse.ArgumentParser) -> None:

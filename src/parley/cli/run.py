@@ -11,6 +11,7 @@ from parley._argtypes import positive_float
 from .flags import (
     SEVERAL,
     add_agent_arguments,
+    add_open_argument,
     add_permission_arguments,
     add_place_arguments,
     add_session_arguments,
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="send a file along, a picture, or stdin (-); may be given several times",
         **SEVERAL,
     )
+    add_open_argument(parser)
     add_session_arguments(parser)
     group = parser.add_argument_group("limits")
     group.add_argument(

@@ -625,6 +625,8 @@ class Conversation:
             raise RequestCancelled("cancelled before it was sent")
         if session.is_closed:
             raise await connection.peer.wait_closed()
+        if self.setup.open_files is not None:
+            self.setup.open_files.add_attachments(blocks)
         return session.prompt(*blocks)
 
     async def _expanded(

@@ -26,6 +26,8 @@ from parley.policy import Policy, Rule, Verdict, load_policy
 from parley.session._capabilities import AgentFeatures
 from parley.transport._target import Servable, Target, is_remote
 
+from .open_files import OpenFiles
+
 __all__ = ["ConversationOptions", "ConversationSetup", "check_agent"]
 
 
@@ -61,6 +63,9 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
     """The login method, if the agent requires a login; None to ask the user."""
     config_options: Sequence[tuple[str, str | bool]] = ()
     """Config options to set in each session, such as `("mode", "plan")`."""
+    open_files: Sequence[str | Path] = ()
+    """Files to report as open in the user's editor, the active one first. If there are none, no
+    editor state is offered."""
     is_strict: bool = False
     """Whether the conversation fails if something cannot be as chosen: resuming the session, its
     options, directories and MCP servers. Otherwise the view is notified, and it goes without."""
@@ -114,6 +119,8 @@ class ConversationSetup:
             _check_unused(record, self.is_remote)
         self.policy: Policy = load_policy(self.cwd, allow=options.allow, deny=options.deny)
         """Decides about permissions before the user is asked."""
+        self.open_files = OpenFiles(options.open_files) if options.open_files else None
+        """The editor state that the agent may ask for; None offers none."""
         if options.allows_unasked:
             self.policy.unasked = Verdict("allow", "--yes")
 
@@ -178,6 +185,8 @@ class ConversationSetup:
             "journal": self.journal,
             "give_up_after": self.options.give_up_after,
         }
+        if self.open_files is not None:
+            options["editor"] = self.open_files
         if self.options.has_workspace:
             # Permission is asked for whatever runs, so a line for a shell may be run as one.
             options["workspace"] = Workspace(

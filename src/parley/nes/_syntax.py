@@ -22,8 +22,8 @@ from importlib import import_module
 from time import perf_counter, thread_time
 from typing import Any
 
+from parley._languages import LANGUAGE_IDS
 from parley.nes._documents.ends import same_ends
-from parley.nes._documents.languages import LANGUAGE_IDS
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
+from parley._languages import language_id_of
 from parley.nes._documents import paths
 from parley.nes._documents.document import Document
-from parley.nes._documents.languages import language_id_of
 from parley.nes.engine import Engine, Outcome, Predictor, Proposal, Question, Span, Spot, Workspace
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from parley.nes._documents.languages import LANGUAGE_IDS
+from parley._languages import LANGUAGE_IDS
 
 _TYPES = {
     "python": ("python",),

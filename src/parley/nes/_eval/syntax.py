@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from parley.nes._documents.languages import language_id_of
+from parley._languages import language_id_of
 from parley.nes._syntax import language_of, parse
 
 

@@ -14,10 +14,10 @@ from time import perf_counter
 
 from msgspec import Struct
 
+from parley._languages import language_id_of
 from parley.client import Connection, ConnectOptions, Process, connect
 from parley.errors import AcpError, ConnectFailed, ConnectionClosed, OptionRefused, RequestError
 from parley.nes._documents.document import Document
-from parley.nes._documents.languages import language_id_of
 from parley.nes.client._session import ENCODINGS, NesSession, shown_kinds
 from parley.nes.engine import Outcome, Proposal, Span, Spot, TextEdit
 from parley.transport._target import Target

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from parley._atomic_file import written_beside
+from parley._languages import language_id_of
 from parley.errors import ConfigError
-from parley.nes._documents.languages import language_id_of
 
 from .sample import SAMPLE, SAMPLE_NAME
 

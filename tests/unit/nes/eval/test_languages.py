@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.nes._documents.languages import language_id_of
+from parley._languages import language_id_of
 from parley.nes._eval.languages import LANGUAGES, import_lines, language_of, patterns
 from parley.nes._syntax import language_of as grammar_of
 

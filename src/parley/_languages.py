@@ -1,11 +1,11 @@
-"""The types of files as editors name them in `languageId`, by the ending of the file's name."""
+"""Language ids, which editors send as `languageId`, by the ending of a file's name."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 
 PLAIN = "plaintext"
-"""A file of no type that is known."""
+"""The language id of a file whose ending is not in the table."""
 LANGUAGE_IDS = {
     ".py": "python",
     ".pyi": "python",
@@ -35,9 +35,9 @@ LANGUAGE_IDS = {
     ".yml": "yaml",
     ".sh": "shellscript",
 }
-"""The types, by ending."""
+"""The language ids, by ending."""
 
 
 def language_id_of(name: str) -> str:
-    """Return the type of a file by its name or its path."""
+    """Return the language id of a file by its name, its path or its URI."""
     return LANGUAGE_IDS.get(PurePath(name).suffix.lower(), PLAIN)
