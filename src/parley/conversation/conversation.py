@@ -615,18 +615,16 @@ class Conversation:
         assert session is not None
         run.is_preparing = True
         self.view.changed()
-        blocks: list[str | v2.ContentBlock] = []
         try:
-            for part in prompt.content:
-                blocks += await self._expanded(part, connection)
+            expanded = [await self._expanded(part, connection) for part in prompt.content]
         finally:
             run.is_preparing = False
         if run.is_cancelling:
             raise RequestCancelled("cancelled before it was sent")
         if session.is_closed:
             raise await connection.peer.wait_closed()
-        if self.setup.open_files is not None:
-            self.setup.open_files.add_attachments(blocks)
+        blocks = [block for part in expanded for block in part]
+        self.setup.open_files.add_attachments(blocks)
         return session.prompt(*blocks)
 
     async def _expanded(

@@ -119,8 +119,8 @@ class ConversationSetup:
             _check_unused(record, self.is_remote)
         self.policy: Policy = load_policy(self.cwd, allow=options.allow, deny=options.deny)
         """Decides about permissions before the user is asked."""
-        self.open_files = OpenFiles(options.open_files) if options.open_files else None
-        """The editor state that the agent may ask for; None offers none."""
+        self.open_files = OpenFiles(options.open_files)
+        """The editor state; it is offered to the agent if the user has listed open files."""
         if options.allows_unasked:
             self.policy.unasked = Verdict("allow", "--yes")
 
@@ -185,7 +185,7 @@ class ConversationSetup:
             "journal": self.journal,
             "give_up_after": self.options.give_up_after,
         }
-        if self.open_files is not None:
+        if self.options.open_files:
             options["editor"] = self.open_files
         if self.options.has_workspace:
             # Permission is asked for whatever runs, so a line for a shell may be run as one.
