@@ -159,6 +159,20 @@ PRINTED = {
         "all: walnut 2, pear 1, plum 1",
     ],
     "tools.py": ["2 walnut: 6", "1 pear: 1", "There are 3 words."],
+    "session_drafts.py": [
+        "title: Counting",
+        "fork: You said: one, two",
+        "origin: You said: one, three",
+        "status: open",
+        "listed: ['Counting']",
+        "listed: ['Counting', 'Counting']",
+    ],
+    "side_updates.py": [
+        "notice: The context was compacted",
+        "cancelled: the build, and the turn continues",
+        "I have not built it.",
+        "subagents: ['Explore']",
+    ],
     "terminals.py": ["$ nice -n 5 echo hi", "term:0:hi", ""],
     "workspace.py": [
         "May it edit notes.txt?",
