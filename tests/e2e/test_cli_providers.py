@@ -157,3 +157,27 @@ def test_what_an_agent_calls_its_providers_cannot_control_the_terminal(tmp_path:
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 2
     assert not set("\x1b\x07\x9b\u202e") & set(done.stdout + done.stderr)
+
+
+def test_a_long_id_does_not_widen_the_lines_of_other_providers(tmp_path: Path) -> None:
+    names: list[str] = []
+    ids = ("i" * 5000, "short")
+    providers = [{"id": id, "supported": names, "required": True} for id in ids]
+    command = scripted(
+        tmp_path,
+        Expect({"method": "initialize"}),
+        Respond(
+            {
+                "protocolVersion": 1,
+                "agentInfo": {"name": "wide", "version": "0"},
+                "agentCapabilities": {"providers": {}},
+            }
+        ),
+        Expect({"method": "providers/list"}),
+        Respond({"providers": providers}),
+        Expect({"method": "never"}),
+    )
+    done = parley("agents", "providers", command)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 4
+    assert all(len(line) < 200 for line in done.stdout.splitlines()[1:])

@@ -20,6 +20,9 @@ from .targets import resolve
 
 __all__ = ["EXAMPLES", "add_arguments", "show_or_change"]
 
+_MAX_ID_WIDTH = 80
+"""The width of the column of ids; a longer id moves only the rest of its own line."""
+
 EXAMPLES = """\
 A header's value may refer to your variables as $NAME, so that no key is on the
 command line. --set replaces the whole configuration of a provider, headers
@@ -122,9 +125,10 @@ async def _change(
 
 def _print(providers: list[v2.ProviderInfo]) -> None:
     """Print a line for each provider: its id, where it is, and the APIs that it supports."""
-    width = max(len(each.provider_id) for each in providers)
-    for each in providers:
-        name = painted(f"{sanitize_text(each.provider_id, is_line=True):<{width}}", "bold")
+    ids = [sanitize_text(each.provider_id, is_line=True) for each in providers]
+    width = min(max(map(len, ids)), _MAX_ID_WIDTH)
+    for each, provider_id in zip(providers, ids, strict=True):
+        name = painted(f"{provider_id:<{width}}", "bold")
         where = (
             "disabled"
             if each.current is None

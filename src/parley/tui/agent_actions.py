@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from parley.client import Connection, Session
+from parley.errors import AcpError
 from parley.journal import Record, new_key
 from parley.schema import v2
 from parley.session._transcript import Transcript
@@ -36,7 +38,8 @@ async def fork_session(app: ChatApp, chat: Chat) -> Record | None:
         return None
     forked = await connection.fork_session(session.id, session.cwd)
     if connection.features.close:
-        await forked.close()
+        with suppress(AcpError):  # the fork exists; an agent that keeps it open, too, may resume it
+            await forked.close()
     recorder = connection.recorder
     known = None if recorder is None else recorder.record_of(forked.id)
     return known or Record(

@@ -6,10 +6,13 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
 from tests.unit.tui.running_app import talking
 from tests.unit.tui.test_chat_dialogs import asked
 
 from parley.agent import Agent, AgentConnection, Turn
+from parley.client import Session
+from parley.errors import InternalError
 from parley.journal import MemoryJournal
 from parley.schema import v2
 from parley.tui.dialogs.form_card import FormCard
@@ -88,6 +91,29 @@ async def test_a_fork_opens_in_a_tab_of_its_own(tmp_path: Path) -> None:
         assert talk.chat.conversation.session is not None
         assert first.conversation.session.id != talk.chat.conversation.session.id
         assert "sun" not in "".join(each.text for each in first.conversation.transcript.messages)
+
+
+async def test_a_fork_opens_even_if_the_agent_refuses_to_close_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+
+    async def refuse(session: Session) -> None:
+        refused.append(session.id)
+        raise InternalError("never")
+
+    monkeypatch.setattr(Session, "close", refuse)
+    program = tmp_path / "keeper.py"
+    program.write_text(KEEPER)
+    target = [sys.executable, str(program), str(tmp_path / "kept.sqlite")]
+    async with talking(target, journal=MemoryJournal()) as talk:
+        await talk.say("rain")
+        await talk.until_shown("said: rain")
+        await talk.until_state("idle")
+        await talk.say("/fork")
+        await talk.until(lambda: refused)
+        await talk.until(lambda: len(talk.app.tabs) == 2)
+        await talk.until_shown("said: rain")
 
 
 async def test_an_agent_that_cannot_do_it_is_named() -> None:
