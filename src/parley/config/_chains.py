@@ -11,9 +11,9 @@ from ._check import Wrong, check_entry, checked
 from ._entries import AgentEntry, ChainEntry
 
 _TOKEN = "PARLEY_TOKEN"
-"""The variable with the token for an agent that is given by its address."""
+"""The variable with the token for an agent that is named by its address."""
 _TRANSLATES = "v1-v2"
-"""The built-in proxy behind which another version may be spoken."""
+"""The built-in proxy that translates between the versions."""
 
 
 class _Chain(Struct):
@@ -65,7 +65,7 @@ def with_chains(
 def _agent(
     chain: ChainEntry, agents: Mapping[str, AgentEntry], chains: Mapping[str, ChainEntry]
 ) -> AgentEntry:
-    """Return a chain as an agent, with what it and whatever is behind it need."""
+    """Return a chain as an agent, with what it and its components need."""
     whole, variables, passed = chain, [_TOKEN], list[str]()
     translates = False
     while True:

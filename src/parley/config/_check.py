@@ -26,7 +26,7 @@ class Wrong(Exception):
 
 
 def check_entry(name: str, table: Any, place: str) -> None:
-    """Refuse what is no table with a name.
+    """Refuse a value that is not a table with a name.
 
     Raises:
         Wrong: It is not.

@@ -1,7 +1,7 @@
 """Changes to the text of `config.toml` that keep everything else as the user wrote it.
 
 A change is made twice: to the lines and to the data. Only if the new lines mean the new data does
-the file get replaced, whole or not at all; else the user is told to change it by hand. So lines may
+the file get replaced, whole or not at all; else the user has to change it by hand. So lines may
 be found in a simple way: what a layout hides from it is refused, not damaged.
 """
 
@@ -158,7 +158,7 @@ def _without(lines: list[str], name: str) -> list[str]:
 
 
 def _after(block: list[str]) -> list[str]:
-    """Return what stays of the lines of a table: from the first blank line behind its keys on."""
+    """Return what stays of the lines of a table: from the first blank line after its keys."""
     last = max(i for i, line in enumerate(block) if line.strip() and not _COMMENT.match(line))
     blank = next((i for i, line in enumerate(block) if i > last and not line.strip()), len(block))
     return block[blank + 1 :]
@@ -208,7 +208,7 @@ def _change(
 
 
 def _meaning(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data; that there are no agents can be said in two ways."""
+    """Return the data; an empty list of agents can be written in two ways."""
     return data if data.get("agents") else {**data, "agents": {}}
 
 

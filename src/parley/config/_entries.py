@@ -29,15 +29,15 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
     url: str = ""
     """The URL of a remote agent."""
     token: str = ""
-    """What it wants to see, as it is written down: `$NAME` refers to a variable of ours."""
+    """Its headers as written in the file: `$NAME` refers to an environment variable."""
     token_file: str = ""
     """The file that has it instead."""
     ca_file: str = ""
     """The certificates that it is known by, instead of the system's."""
     env: dict[str, str] = {}
-    """Variables for it as they are written down: `$NAME` refers to one of ours."""
+    """Its variables as written in the file: `$NAME` refers to an environment variable."""
     inherit: list[str] = []
-    """Names of variables of ours that it gets, where they are set."""
+    """Names of environment variables that it inherits, if they are set."""
     description: str = ""
     protocol: int | None = None
     """The only version of the protocol to speak with it; None: the newest that both know."""
@@ -64,12 +64,12 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
             return read_token(Path(self.token_file).expanduser())
         if not self.token:
             return None
-        ours = os.environ if environ is None else environ
-        return resolve({"token": self.token}, ours, f"agents.{self.name}")["token"]
+        environment = os.environ if environ is None else environ
+        return resolve({"token": self.token}, environment, f"agents.{self.name}")["token"]
 
     @property
     def variables(self) -> list[str]:
-        """The variables of ours that it needs: those that it refers to, and those that it gets."""
+        """The environment variables that it needs: those it refers to, and those it inherits."""
         values = [self.token, *self.env.values()]
         return [*(name for value in values for name in referred(value)), *self.inherit]
 
@@ -77,13 +77,13 @@ class AgentEntry(Struct, frozen=True, kw_only=True):
         """Return the variables with what their references stand for.
 
         Args:
-            environ: Where references lead; our own environment unless told otherwise.
+            environ: The variables that references name; by default `os.environ`.
 
         Raises:
             ConfigError: A variable is not set; the text names it.
         """
-        ours = os.environ if environ is None else environ
-        return resolve(self.env, ours, f"agents.{self.name}.env")
+        environment = os.environ if environ is None else environ
+        return resolve(self.env, environment, f"agents.{self.name}.env")
 
 
 class ChainEntry(Struct, frozen=True, kw_only=True):
@@ -95,14 +95,14 @@ class ChainEntry(Struct, frozen=True, kw_only=True):
     agent: str
     """The name of an agent or of another chain, a command line, or an address."""
     inherit: list[str] = []
-    """Names of variables of ours that its proxies, and an agent without a name, get."""
+    """Names of environment variables for its proxies, and for an agent without a name."""
     description: str = ""
 
     def as_agent(self, inherit: Iterable[str], protocol: int | None) -> AgentEntry:
         """Return what it is to everybody who talks to it: an agent that is started.
 
         Args:
-            inherit: The variables of ours that it needs to start everything.
+            inherit: The environment variables that it needs to start everything.
             protocol: The only version to speak with it; None for any.
         """
         return AgentEntry(
@@ -122,7 +122,7 @@ class ServerEntry(Struct, frozen=True, kw_only=True):
     command: list[str] = []
     """The program that the agent starts, and its arguments."""
     env: dict[str, str] = {}
-    """Variables for it as they are written down: `$NAME` refers to one of ours."""
+    """Its variables as written in the file: `$NAME` refers to an environment variable."""
     url: str = ""
     headers: dict[str, str] = {}
     """Headers as they are written down, with references."""

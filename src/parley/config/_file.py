@@ -24,11 +24,11 @@ from ._entries import AgentEntry, ChainEntry, Kind, ServerEntry
 
 
 class JournalSettings(Struct, frozen=True, kw_only=True):
-    """Whether and how long sessions are kept on this machine."""
+    """The settings of the journal: whether and for how long sessions are kept on this machine."""
 
     enabled: bool = True
     max_age_days: int | None = None
-    """Sessions that nobody used for so long are deleted."""
+    """Sessions that were unused for this long are deleted."""
     max_sessions: int | None = None
     max_bytes: int | None = None
 
@@ -77,7 +77,7 @@ def load(path: Path | None = None) -> Config:
     """Read the configuration.
 
     Args:
-        path: Where it is; `config_path()` unless told otherwise.
+        path: Where it is; by default `config_path()`.
 
     Raises:
         ConfigError: It cannot be read, others could have written it, or something in it is wrong.

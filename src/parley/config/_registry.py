@@ -102,7 +102,7 @@ class Registry:
         return list(self._entries)
 
     def entry(self, id: str) -> Listed:
-        """Return what is said about an agent.
+        """Return the entry of an agent.
 
         Raises:
             ConfigError: There is none with this id, or it is described wrongly.

@@ -1,6 +1,6 @@
 """MCP servers of the user, and what of them a session of an agent gets.
 
-A server that the agent cannot reach, or that cannot be told to it because a variable is not set or
+A server that the agent cannot reach, or that cannot be declared because a variable is not set or
 its program is not there, is left out with a reason: a tool that is missing is no reason to have no
 session. Values are looked up for each session and kept nowhere.
 """
@@ -43,9 +43,9 @@ def mcp_servers(
         servers: Those that are configured, as in `config.mcp_servers.values()`.
         agent: The agent's name in the configuration; empty where it has none.
         reach: The kinds of servers that the agent can reach.
-        environ: Where references lead; our own environment unless told otherwise.
+        environ: The variables that references name; by default `os.environ`.
     """
-    ours = os.environ if environ is None else environ
+    environment = os.environ if environ is None else environ
     usable: list[v2.McpServer] = []
     left_out: list[LeftOut] = []
     for each in servers:
@@ -54,7 +54,7 @@ def mcp_servers(
         try:
             if each.kind not in reach:
                 raise ConfigError(f"the agent does not support MCP servers over {_OVER[each.kind]}")
-            usable.append(_server(each, ours))
+            usable.append(_server(each, environment))
         except ConfigError as error:
             left_out.append(LeftOut(each.name, str(error)))
     return usable, left_out
@@ -78,12 +78,12 @@ def _server(entry: ServerEntry, environ: Mapping[str, str]) -> v2.McpServer:
     headers = [v2.HttpHeader(name=name, value=value) for name, value in named.items()]
     if entry.kind == "http":
         return v2.McpServerHttp(name=entry.name, url=url, headers=headers)
-    told = {"type": "sse", "name": entry.name, "url": url, "headers": headers}
-    return Unknown("sse", msgspec.json.encode(told))  # only version 1 has a type for it
+    declared = {"type": "sse", "name": entry.name, "url": url, "headers": headers}
+    return Unknown("sse", msgspec.json.encode(declared))  # only version 1 has a type for it
 
 
 def _program(program: str, environ: Mapping[str, str]) -> str:
-    """Return the absolute path of a program, which is how agents are told."""
+    """Return the absolute path of a program, as agents require it."""
     found = shutil.which(os.path.expanduser(program), path=environ.get("PATH"))  # noqa: PTH111
     if found is None:
         raise ConfigError(f"there is no program {program!r}; install it, or give its path")

@@ -52,7 +52,7 @@ class Evidence:
 
     @property
     def unclear(self) -> str:
-        """Why it is not understood wholly, for people; empty if it is."""
+        """Return why it is not understood wholly, for people; empty if it is."""
         if self.subject.unclear:
             return self.subject.unclear
         if not self.words.is_complete:

@@ -42,7 +42,7 @@ PROJECT_NAME = ".parley/policy.toml"
 MAX_BYTES = 256 * 1024
 """The maximum size of a policy file."""
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Does not wait for whoever writes to a pipe."""
+"""Does not wait for the writer of a pipe."""
 
 
 def load_policy(
@@ -86,11 +86,11 @@ def _project_rules(base: str) -> list[RuleSet]:
         if _is_there(path):
             name = PROJECT_NAME if str(folder) == base else str(path)
             rules = read_rules(path, name, str(folder))
-            for what in rules.idle():
+            for part in rules.idle():
                 logger.warning(
                     "%s: %s has no effect: a file of a project can only make it stricter",
                     path,
-                    what,
+                    part,
                 )
             found.append(rules)
     return found
@@ -125,13 +125,13 @@ def read_rules(path: Path, name: str, base: str) -> RuleSet:
         base: The directory where its relative paths begin, without symlinks.
 
     Raises:
-        ConfigError: It cannot be read, or says something that is not known here.
+        ConfigError: It cannot be read, or contains something unknown.
     """
     try:
         values = tomllib.loads(_content(path).decode())
     except (OSError, ValueError, RecursionError) as error:  # of TOML and UTF-8 too
-        told = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{path}: it cannot be read as a policy: {told}") from error
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{path}: it cannot be read as a policy: {reason}") from error
     _check_keys(str(path), values, ("default", "rules"))
     default = values.get("default")
     if default is not None and default not in get_args(Decision):

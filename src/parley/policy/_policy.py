@@ -1,8 +1,8 @@
 """The policy: who decides what, and in which order.
 
 1. The user's rules from top to bottom: `--deny`, then `--allow`, then the rules of the user's
-   `policy.toml`. The first that fits decides. If none fits, the file's `default`, which is to ask
-   unless it says otherwise.
+   `policy.toml`. The first that fits decides. If none fits, the file's `default` decides; if the
+   file has none, the user is asked.
 2. The project's files, `.parley/policy.toml` in the directory and above it up to the repository's
    root. They can only make it stricter: what is allowed becomes asked or denied, what is asked
    becomes denied, nothing else. A change of the files that this policy comes from is asked for,
@@ -10,7 +10,7 @@
 3. What is still to be asked may have been answered before and remembered, for this session or for
    this project, about exactly the same. This never counts over a deny.
 4. What is still to be asked is what the program says it is, as `--yes` does.
-5. What is still to be asked is asked. Where nobody can be asked it is denied.
+5. What is still to be asked is asked. Where no user can be asked it is denied.
 
 So only the user's own flags, files and answers allow anything.
 """
@@ -68,9 +68,9 @@ class Policy:
             default: What is decided where none of them fits.
             cwd: Where the work is done, and where relative paths of the rules begin.
             project: Rules that can only make it stricter.
-            remembered: Earlier answers; unless told otherwise they last as long as this object.
-            protected: Files and directories whose change is asked for, whatever is allowed.
-            unasked: What becomes of whatever would be asked; None: it is asked.
+            remembered: Earlier answers; by default they last as long as this object.
+            protected: Files and directories whose changes are always asked for.
+            unasked: The verdict on anything that would be asked; None: it is asked.
         """
         base = os.path.realpath(cwd)
         self.rules = RuleSet(name="", base=base, rules=tuple(rules), default=default)
@@ -94,22 +94,26 @@ class Policy:
         evidence = Evidence(subject)
         verdict = self.rules.decide(evidence)
         assert verdict is not None, "there is a default"
-        steps = [Step("your rules", _told(verdict), verdict)]
+        steps = [Step("your rules", _describe(verdict), verdict)]
         for rules in self.project:
-            said = rules.decide(evidence)
-            verdict = stricter(verdict, said)
-            steps.append(Step(rules.name, "nothing" if said is None else _told(said), verdict))
+            result = rules.decide(evidence)
+            verdict = stricter(verdict, result)
+            steps.append(
+                Step(rules.name, "nothing" if result is None else _describe(result), verdict)
+            )
         if self._protected:
-            said = self._protect(evidence)
-            verdict = stricter(verdict, said)
-            steps.append(Step("own files", "nothing" if said is None else _told(said), verdict))
-        if (said := self._question_later(evidence)) is not None:
-            verdict = stricter(verdict, said)
-            steps.append(Step("executed later", _told(said), verdict))
+            result = self._protect(evidence)
+            verdict = stricter(verdict, result)
+            steps.append(
+                Step("own files", "nothing" if result is None else _describe(result), verdict)
+            )
+        if (result := self._question_later(evidence)) is not None:
+            verdict = stricter(verdict, result)
+            steps.append(Step("executed later", _describe(result), verdict))
         steps.append(self._remember(subject, verdict))
         last = steps[-1].verdict
         if self.unasked is not None and last.decision == "ask" and not last.needs_user:
-            steps.append(Step("not asked", _told(self.unasked), self.unasked))
+            steps.append(Step("not asked", _describe(self.unasked), self.unasked))
         return steps
 
     def _protect(self, evidence: Evidence) -> Verdict | None:
@@ -156,14 +160,14 @@ class Policy:
             answer = self.remembered.find(subject, self.root)
             if answer is not None:
                 verdict = Verdict(answer.decision, answer.reason)
-        says = "nothing" if answer is None else _told(verdict)
+        says = "nothing" if answer is None else _describe(verdict)
         return Step("remembered", says, verdict)
 
     def remember(self, subject: Subject, decision: Literal["allow", "deny"], scope: Scope) -> bool:
-        """Keep an answer of the user's for when exactly this is asked again.
+        """Remember the user's answer for when exactly this is asked again.
 
         Returns:
-            False if it is not kept, because nothing tells it from other calls.
+            False if it is not kept, because nothing distinguishes it from other calls.
 
         Raises:
             OSError: It cannot be written.
@@ -179,7 +183,7 @@ class Policy:
         )
 
 
-def _told(verdict: Verdict) -> str:
+def _describe(verdict: Verdict) -> str:
     return f"{verdict.decision}: {verdict.reason}"
 
 

@@ -55,7 +55,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     """The project's directory, without symlinks."""
     subject: Subject
     at: float
-    """When it was given."""
+    """The time of the answer."""
 
     def fits(self, subject: Subject, project: str) -> bool:
         """Return whether it is an answer to this."""
@@ -76,7 +76,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def is_bound(self) -> bool:
-        """Whether it says whose it is; earlier versions wrote answers that do not."""
+        """Return whether it says whose it is; earlier versions wrote answers that do not."""
         own = self.subject
         return own.agent_id != "" and (self.scope == "project" or own.opening != "")
 
@@ -128,7 +128,7 @@ class Remembered:
         return [each for each in known if project is None or each.project == project]
 
     def add(self, answer: Answer) -> bool:
-        """Keep an answer; False: it is not kept, because nothing tells it from others.
+        """Keep an answer; False: it is not kept, because nothing distinguishes it from others.
 
         Raises:
             OSError: It cannot be written.
@@ -141,7 +141,7 @@ class Remembered:
             return True
         try:
             line = msgspec.json.encode(replace(answer, subject=bare)) + b"\n"
-        except UnicodeEncodeError:  # a name of a file that is no text
+        except UnicodeEncodeError:  # a file name that is not valid text
             return False
         with self._locked() as handle:
             size = os.fstat(handle).st_size
@@ -229,7 +229,7 @@ _CAREFULLY = (
 def _problem(status: os.stat_result) -> str | None:
     """Return why a file is not the user's own."""
     if sys.platform == "win32":
-        return "whose it is cannot be told on this system"
+        return "its owner cannot be determined on this system"
     if not stat.S_ISREG(status.st_mode):
         return "it is not a file"
     if status.st_uid != os.geteuid():

@@ -33,7 +33,7 @@ _MAX_NAMES = 100
 _LIKE_PATH = re.compile(r"~?/|\.\.?/|\S*/\S*\Z|\.\.?\Z|\.[\w.-]+\Z|[^\n]*/\.\.(?:/|\Z)")
 """The forms of texts that may be paths."""
 _SEPARATOR = re.compile(r"[^\w./\\~+%-]+")
-"""Whatever may separate paths in one string, or surround one: `a .env`, `@.env`, `.env:1`."""
+"""Characters that may separate paths in a text, or surround one: `a .env`, `@.env`, `.env:1`."""
 
 
 def is_small(call: Call | None) -> bool:
@@ -83,11 +83,11 @@ def subject_of(
     session: str = "",
     agent_id: str = "",
 ) -> Subject:
-    """Return what is asked about.
+    """Return the subject of a permission request.
 
     Args:
         request: The question.
-        call: The tool call it is about, with all that was said of it; None where it is not known.
+        call: The tool call, with all its updates; None if it is not known.
         cwd: Where a path begins that is not absolute.
         agent: What the agent is called here.
         session: The id of the session.
@@ -129,10 +129,10 @@ def subject_of(
 
 def _directory(request: v2.RequestPermissionRequest, read: ToolInput) -> tuple[str, list[str]]:
     """Return where commands run, and the other directories that are named for that."""
-    told = list(dict.fromkeys(read.directories))
+    directories = list(dict.fromkeys(read.directories))
     if isinstance(request.subject, v2.CommandPermissionSubject) and request.subject.cwd:
-        told = list(dict.fromkeys([request.subject.cwd, *told]))
-    return (told[0], told[1:]) if told else ("", [])
+        directories = list(dict.fromkeys([request.subject.cwd, *directories]))
+    return (directories[0], directories[1:]) if directories else ("", [])
 
 
 def _also(kind: str, *, runs: bool, changes: bool) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def _unclear(
 
 
 class _Told:
-    """A tool call of which no more is known than one update says."""
+    """A tool call of which only a single update is known."""
 
     def __init__(self, update: v2.ToolCallUpdate) -> None:
         self.name = _said(update.name, None)
@@ -185,7 +185,7 @@ def _changed(content: Sequence[v2.ToolCallContent]) -> Iterator[str]:
 
 
 def _tool(call: Call | None) -> str:
-    """Return the tool's name; some agents of version 1 tell it beside the protocol."""
+    """Return the tool's name; some agents of version 1 send it outside the protocol."""
     if call is None:
         return ""
     if call.name:

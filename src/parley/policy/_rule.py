@@ -1,12 +1,12 @@
 """A rule: what it is about, what becomes of it, and whether it fits.
 
-A field that is not given fits anything. One that is given holds one value or several, any of which
-may fit; `*` and `?` stand for other letters. All fields that are given must fit.
+A missing field fits anything. A field holds one value or several, any of which may fit; `*` and `?`
+stand for other letters. All fields of a rule must fit.
 
 What allows is read strictly and what asks or denies generously, because the two mistakes are not
 alike. An `allow` needs every kind, command and path of the call to fit, and at least one that is
 named. The others need one that fits, and fit in doubt: a call that does not name its tool, a
-command that is not told, an edit without a path. Where only a part of the input can be examined, or
+command without text, an edit without a path. Where only a part of the input can be examined, or
 a shell computes what is meant, they may fit, and the user is asked. See `_command.py`, `_words.py`
 and `_path.py`.
 """
@@ -44,13 +44,13 @@ _ON_FILES = {"read", "edit", "delete", "move"}
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One rule; of each field one value or several."""
+    """A rule; each field has one value or several."""
 
     decision: Decision
     kind: Words = ()
     """Kinds of tool calls, as `read`; `*` is any."""
     tool: Words = ()
-    """Names of tools, where the agent tells them."""
+    """Names of tools, if the agent sends them."""
     path: Words = ()
     """Patterns of paths, as `src/**`."""
     command: Words = ()
@@ -107,7 +107,7 @@ class Rule(Struct, frozen=True, kw_only=True):
             "command": subject.commands or not _should_name(subject, {"execute"}),
             "path": paths or says or not _should_name(subject, {*_ON_FILES, *self.kind}),
         }
-        return [name for name, told in named.items() if getattr(self, name) and not told]
+        return [name for name, is_named in named.items() if getattr(self, name) and not is_named]
 
     def _allows(self, subject: Subject, base: str) -> bool:
         kinds = {*self.kind, "execute"} if self.command else {*self.kind}
@@ -145,7 +145,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         subject = evidence.subject
         doubts = self.doubts(subject)
         if self.kind and not set(self.kind).intersection(subject.kinds):
-            # A tool that does not say what it does may execute what is in its input.
+            # A tool of unknown purpose may execute what is in its input.
             if not (self.command and "execute" in self.kind and _says_nothing(subject)):
                 return Match.NO
             doubts = [each for each in doubts if each != "command"]
@@ -184,9 +184,9 @@ class Rule(Struct, frozen=True, kw_only=True):
         return Match.MAYBE if may else Match.NO
 
     def __str__(self) -> str:
-        given = ((name, cast("tuple[str, ...]", getattr(self, name))) for name in FIELDS)
-        told = [f"{name}={','.join(values)}" for name, values in given if values]
-        return " ".join([self.decision, *told])
+        values_by_name = ((name, cast("tuple[str, ...]", getattr(self, name))) for name in FIELDS)
+        fields = [f"{name}={','.join(values)}" for name, values in values_by_name if values]
+        return " ".join([self.decision, *fields])
 
 
 def _should_name(subject: Subject, kinds: set[str]) -> bool:
@@ -202,9 +202,11 @@ def _only(rule: Rule, kind: str) -> bool:
     return set(rule.kind) == {kind}
 
 
-def _checked(name: str, given: Any) -> tuple[str, ...]:
+def _checked(name: str, value_or_values: Any) -> tuple[str, ...]:
     """Return the values of a field."""
-    values: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
+    values: tuple[Any, ...] = (
+        (value_or_values,) if isinstance(value_or_values, str) else tuple(value_or_values)
+    )
     for value in values:
         if not isinstance(value, str):
             raise ConfigError(f"{name}: expected a string or strings")
@@ -272,7 +274,7 @@ def parse_flags(texts: Iterable[str], decision: Literal["allow", "deny"]) -> lis
     """Read rules of a command line: `KIND`, or `KIND:PATTERN` for a command or for paths.
 
     Raises:
-        ConfigError: There is no such kind, or no pattern where one is announced.
+        ConfigError: The kind is unknown, or a pattern is missing.
     """
     return [rule for text in texts for rule in _parse_flag(text, decision)]
 
@@ -305,7 +307,7 @@ def _flag_rules(
     if kind != "execute":
         yield Rule(decision=decision, kind=kind, path=pattern, source=source, is_either=is_either)
     elif decision == "deny":
-        with suppress(ConfigError):  # a command that is no path either
+        with suppress(ConfigError):  # a command that is not a path either
             yield Rule(
                 decision=decision, kind=kind, path=pattern, source=source, is_either=is_either
             )

@@ -24,7 +24,7 @@ class RuleSet(Struct, frozen=True, kw_only=True):
     """The decision if no rule fits; None for none."""
 
     def decide(self, subject: Subject | Evidence) -> Verdict | None:
-        """Return what the first rule that fits says, else the default; None: nothing.
+        """Return the verdict of the first rule that fits, else the default; None: neither.
 
         A rule that may fit makes a question of what is allowed after it. Nothing is allowed by
         itself if it is not understood wholly.
@@ -37,22 +37,22 @@ class RuleSet(Struct, frozen=True, kw_only=True):
             match = rule.match(evidence, self.base)
             if match is Match.NO:
                 continue
-            reason = _reason(rule, evidence.subject, self._told(f"rule {number}"))
+            reason = _reason(rule, evidence.subject, self._label(f"rule {number}"))
             if match is Match.YES:
                 return stricter(Verdict(rule.decision, reason), doubt)
             why = evidence.unclear or "a shell computes some of its words"
-            told = Verdict("ask", f"{reason} may fit: {why}", rule.decision == "deny")
-            doubt = told if doubt is None else stricter(doubt, told)
+            possible = Verdict("ask", f"{reason} may fit: {why}", rule.decision == "deny")
+            doubt = possible if doubt is None else stricter(doubt, possible)
         if self.default is None:
             return doubt
-        reason = self._told(f"no rule fits: the default is to {self.default}")
+        reason = self._label(f"no rule fits: the default is to {self.default}")
         verdict = Verdict(self.default, reason)
         if self.default == "allow" and evidence.unclear:
             verdict = Verdict("ask", evidence.unclear)
         return stricter(verdict, doubt)
 
-    def _told(self, what: str) -> str:
-        return f"{self.name}, {what}" if self.name else what
+    def _label(self, text: str) -> str:
+        return f"{self.name}, {text}" if self.name else text
 
     def idle(self) -> list[str]:
         """Return what has no effect where rules can only make it stricter: what only allows."""
@@ -75,6 +75,6 @@ def _rank(verdict: Verdict) -> tuple[int, bool]:
 
 
 def _reason(rule: Rule, subject: Subject, place: str) -> str:
-    told = rule.source if rule.source.startswith("--") else f"{rule.source or place}: {rule}"
+    text = rule.source if rule.source.startswith("--") else f"{rule.source or place}: {rule}"
     doubts = [] if rule.decision == "allow" else rule.doubts(subject)
-    return f"{told} (it does not tell its {' and '.join(doubts)})" if doubts else told
+    return f"{text} (the call does not name its {' and '.join(doubts)})" if doubts else text

@@ -30,7 +30,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     """Further kinds that follow from its input: `execute` from a command, `edit` from a diff."""
     tool: str = ""
-    """The tool's own name, where the agent tells it."""
+    """The tool's own name, if the agent sends it."""
     commands: tuple[str, ...] = ()
     """The command lines that would run."""
     cwd: str = ""
@@ -64,13 +64,13 @@ class Subject(Struct, frozen=True, kw_only=True):
 
     @property
     def is_small(self) -> bool:
-        """Whether deciding about it takes no time that an event loop would notice."""
+        """Return whether deciding about it takes no time that an event loop would notice."""
         texts = (*self.commands, *self.texts, *self.paths, *self.possible, *self.mentioned)
         return len(texts) <= SMALL_VALUES and sum(map(len, texts)) <= SMALL_CHARS
 
     @property
     def runs(self) -> bool:
-        """Whether a command would run."""
+        """Return whether a command would run."""
         return "execute" in self.kinds
 
 

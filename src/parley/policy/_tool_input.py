@@ -172,7 +172,7 @@ class ToolInput:
         self._waiting += reversed(pending)
 
     def _compose(self, plain: Mapping[str, Any], pending: list[_Item]) -> None:
-        """Make lines of commands, their variables before them and their arguments behind them."""
+        """Make lines of commands, their variables before them and their arguments after them."""
         given = _arguments(plain)
         commands = [name for name in plain if name in _COMMANDS and name not in given]
         for name in (*commands, *given):

@@ -1,7 +1,7 @@
 """The words of command lines and other texts, and whether a rule's words are among them.
 
 A rule that asks or denies is looked for wherever its words may stand together: at the beginning, in
-a later part (`cd x && rm y`), behind any program that runs another (`uv run rm y`), in quotes
+a later part (`cd x && rm y`), after any program that runs another (`uv run rm y`), in quotes
 (`sh -c 'rm y'`), in code (`run(["rm", "y"])`). No list of such programs is needed: each text is
 read in several ways, and the words may begin anywhere in each of them. Options between the words do
 not count (`git -C x push`).
@@ -10,7 +10,7 @@ What a shell computes first (`$(…)`, `$X`, `r?`) may become anything that fits
 could complete the rule, the result is `MAYBE`, which becomes a question.
 
 The work is linear in the length of the texts. `WordIndex` reads at most `MAX_CHARS` of them and
-says if there was more; `examined_chars` counts what was read.
+is true if there was more; `examined_chars` counts what was read.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def _stands_in(stream: Sequence[str | None], wanted: Sequence[str]) -> bool:
     """Return whether words stand together in a stream, if options between them do not count.
 
     An option may be followed by its value, as in `git -C x push`. A state is how many of the words
-    were found; an odd number says that the last thing was an option. All states are followed at
+    were found; an odd number means that the last thing was an option. All states are followed at
     once, so that each word of the stream is looked at once.
     """
     if len(wanted) == 1 and not is_wildcard(wanted[0]):
@@ -377,7 +377,7 @@ def glob_may_mean(glob: str, text: str) -> bool:
 
 
 def ends_agree(one: str, other: str) -> bool:
-    """Return whether two words with wildcards may mean the same, as far as their ends tell."""
+    """Return whether two words with wildcards may mean the same, judged by their ends."""
     heads = [re.split(r"[*?\[]", each, maxsplit=1)[0] for each in (one, other)]
     tails = [re.split(r"[*?\]]", each)[-1] for each in (one, other)]
     return (heads[0].startswith(heads[1]) or heads[1].startswith(heads[0])) and (

@@ -32,7 +32,7 @@ def test_a_verdict_tells_which_rule_it_comes_from() -> None:
     assert policy.decide(RUN).reason == "no rule fits: the default is to ask"
     flags = Policy(parse_flags(["execute:rm *"], "deny"))
     doubt = flags.decide(Subject(kind="execute")).reason
-    assert doubt == "--deny execute:rm * (it does not tell its command)"
+    assert doubt == "--deny execute:rm * (the call does not name its command)"
 
 
 @pytest.mark.requirement("SAFE-REACH-13")
