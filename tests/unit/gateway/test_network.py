@@ -102,7 +102,7 @@ async def test_who_waits_for_nothing_learns_how_the_agent_has_ended(
         await app.aclose()
         await gateway.aclose()
     name = "served: mortal" if is_chain else "served"
-    assert f"{name} exited with code 4; its last words: no licence is left" in reason
+    assert f"{name} exited with code 4; stderr ends with: no licence is left" in reason
 
 
 async def test_there_is_nothing_under_another_name() -> None:

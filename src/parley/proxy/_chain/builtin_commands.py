@@ -30,7 +30,7 @@ _MODULES = {
 }
 """The module of each built-in proxy in `parley.proxy.builtin`."""
 UNNAMED = "agent"
-"""The name of an agent that nobody has named."""
+"""The name of an agent without a configured name."""
 NAMES = tuple(_MODULES)
 """The names of the built-in proxies."""
 
@@ -58,11 +58,11 @@ def parse(line: str | Sequence[str], *, agent: str = "") -> Component:
         agent: The name of the agent, for proxies that use it; an option in the line wins.
 
     Raises:
-        ConfigError: There is no such proxy or option, or an option has a wrong value.
+        ConfigError: The proxy or an option is unknown, or an option has a wrong value.
     """
     name, *rest = _split(line) or [""]
     if name not in _MODULES:
-        raise ConfigError(f"there is no proxy {name!r}; {suggest_builtin(name)}")
+        raise ConfigError(f"unknown proxy {name!r}; {suggest_builtin(name)}")
     parser = _parser(name)
     if agent and parser.get_default("agent") == UNNAMED:
         parser.set_defaults(agent=agent)

@@ -1,4 +1,4 @@
-"""One run of a conductor: its components, started when the client begins, and their end.
+"""A run of a conductor: its components, started when the client begins, and their end.
 
 The client is at the top, the agent at the bottom. A component that is reached by a transport, such
 as a process, is a pipe with two channels (`mux.py`); a `Proxy` of this process joins what is above
@@ -148,7 +148,7 @@ def _plan(
 
 
 class Chain:
-    """One connection through proxies to an agent, or to the successor of the chain."""
+    """A connection through proxies to an agent, or to the successor of the chain."""
 
     def __init__(
         self,
@@ -369,7 +369,7 @@ class Chain:
     def _silent(self, patience: ComponentTimeout) -> None:
         """End the chain for a component that does not answer, unless a later one delays it."""
         place = self._waiting.index(patience)
-        if any(each.is_asked for each in self._waiting[place + 1 :]):
+        if any(each.is_waiting for each in self._waiting[place + 1 :]):
             patience.begin()
             return
         text = f"{patience.name} did not answer initialize within {self._seconds:g} seconds"
@@ -457,8 +457,8 @@ def _named(name: str, reason: ConnectionClosed) -> ConnectionClosed:
 
 
 def _process_depth() -> int:
-    given = os.environ.get(_DEPTH_VARIABLE, "0")
-    return int(given) if given.isdecimal() and given.isascii() else 0
+    depth = os.environ.get(_DEPTH_VARIABLE, "0")
+    return int(depth) if depth.isdecimal() and depth.isascii() else 0
 
 
 async def _terminate_soon(processes: list[ProcessTransport], ends: set[asyncio.Task[None]]) -> None:

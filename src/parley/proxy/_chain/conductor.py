@@ -72,8 +72,8 @@ class Conductor:
         serve_stdio(self.serve, HINT)
 
 
-def _proxy(given: Target | Component | ComponentSpec) -> ComponentSpec:
-    found = _component(given)
+def _proxy(target: Target | Component | ComponentSpec) -> ComponentSpec:
+    found = _component(target)
     if isinstance(found.target, Conductor) and found.target.agent is not None:
         raise ValueError(
             f"{found.label} is a chain with an agent of its own and cannot be a proxy; "
@@ -84,8 +84,8 @@ def _proxy(given: Target | Component | ComponentSpec) -> ComponentSpec:
     return ComponentSpec(target=parse(found.target)) if is_builtin(found.target) else found
 
 
-def _agent(given: Target | ComponentSpec) -> ComponentSpec:
-    found = _component(given)
+def _agent(target: Target | ComponentSpec) -> ComponentSpec:
+    found = _component(target)
     if not isinstance(found.target, Conductor):
         found = _proxy(found)
     is_agent = getattr(found.target, "is_agent", False)
@@ -94,5 +94,5 @@ def _agent(given: Target | ComponentSpec) -> ComponentSpec:
     return found
 
 
-def _component(given: Target | Component | ComponentSpec) -> ComponentSpec:
-    return given if isinstance(given, ComponentSpec) else ComponentSpec(target=given)
+def _component(target: Target | Component | ComponentSpec) -> ComponentSpec:
+    return target if isinstance(target, ComponentSpec) else ComponentSpec(target=target)

@@ -82,7 +82,7 @@ async def _close(call: Request) -> Response | None:
 
 
 async def _bring(message: Message) -> Any:
-    """Bring the agent's MCP client what a server says to it."""
+    """Send a message of a server to the agent's MCP client."""
     bridge = _bridge(message)
     if bridge is None:
         return None

@@ -1,4 +1,4 @@
-"""One connection through a proxy: its two sides, its state, and the messages of its own.
+"""A connection through a proxy: its two sides, its state, and the messages of its own.
 
 It begins with `initialize`, which negotiates the version and with it the names under which handlers
 find their messages. It ends when one of its sides disconnects.
@@ -100,7 +100,7 @@ DEFAULT_OPTIONS = ConnectionOptions()
 
 
 class ProxyConnection:
-    """One client and one agent, with a proxy in between."""
+    """A client and an agent, with a proxy in between."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class ProxyConnection:
 
     @property
     def is_over(self) -> bool:
-        """Whether one of its sides has disconnected."""
+        """Return whether one of its sides has disconnected."""
         return self._over.done()
 
     async def run(self) -> None:
@@ -330,8 +330,8 @@ class ProxyConnection:
 
     def check(self) -> None:
         """Pause or resume reading from both sides, by how much waits."""
-        self._to_agent.queues.edit_params()
-        self._to_client.queues.edit_params()
+        self._to_agent.queues.on_change()
+        self._to_client.queues.on_change()
 
     async def ask(self, session_id: str, prompt: str | Sequence[v2.ContentBlock]) -> str:
         """Send the agent a prompt of the proxy's own, and return its text.
@@ -345,14 +345,14 @@ class ProxyConnection:
         """
         if session_id in self.prompts:
             raise InvalidRequest("A prompt of the proxy is under way in this session")
-        if session_id in self.busy_sessions:  # nobody could tell whose updates are whose
+        if session_id in self.busy_sessions:  # updates of the two prompts could not be told apart
             raise InvalidRequest(
                 "The agent works on a prompt of the client in this session; ask when it has ended"
             )
         text = [v2.TextContent(text=prompt)] if isinstance(prompt, str) else list(prompt)
         own_prompt = self.prompts[session_id] = ProxyPrompt(self, session_id)
         queues = self._to_agent.queues
-        slot = None if session_id in queues.held else queues.hold(session_id)
+        slot = None if session_id in queues.occupied else queues.hold(session_id)
         try:
             return await own_prompt.run(list(text))
         finally:
@@ -394,7 +394,7 @@ class ProxyConnection:
 
 
 class ProxyPrompt:
-    """One prompt of the proxy's own, and the agent's text."""
+    """A prompt of the proxy's own, and the agent's text."""
 
     def __init__(self, connection: ProxyConnection, session_id: str) -> None:
         self._connection = connection
@@ -414,7 +414,7 @@ class ProxyPrompt:
                 self._ended.set_result(update)
 
     async def run(self, prompt: list[v2.ContentBlock]) -> str:
-        """Ask, wait for the end of the turn, and return what the agent has said.
+        """Ask, wait for the end of the turn, and return the agent's text.
 
         Raises:
             RequestError: The prompt was refused, or the turn has failed.
@@ -433,5 +433,5 @@ def _as_error(error: RequestError) -> ErrorObject:
 
 
 def _refuse_proxy(message: RawMessage) -> DirectResponse | None:
-    """Reject what only a conductor and its proxies say to each other."""
+    """Reject the methods that only a conductor and its proxies send to each other."""
     return DirectResponse(MethodNotFound()) if isinstance(message, PendingRequest) else None

@@ -116,7 +116,7 @@ class Direction:
         if message.session_id in self.connection.busy_sessions:
             self.connection.track_turn(self, message)
         if handler is None:
-            if message.session_id not in self.queues.held:
+            if message.session_id not in self.queues.occupied:
                 if isinstance(message, PendingRequest):
                     message.on_response = self.take_response
                     if message.method == PROMPT:
@@ -148,16 +148,16 @@ class Direction:
         session_id = message.session_id
         if message.method == "session/cancel" and self.to == "agent":
             asyncio.get_running_loop().call_soon(self._cancel_prompts, session_id)
-        if session_id in self.queues.held and not self._is_asked(message):
+        if session_id in self.queues.occupied and not self._is_agent_request(message):
             if isinstance(message, PendingRequest):
                 message.on_cancel = _refuse_cancelled
             size = len(message.frame)
-            self.queues.set_path(session_id, lambda slot: self._begin(handler, message, slot), size)
+            self.queues.put(session_id, lambda slot: self._begin(handler, message, slot), size)
         else:
             self._begin(handler, message, None)
         return None
 
-    def _is_asked(self, message: RawMessage) -> bool:
+    def _is_agent_request(self, message: RawMessage) -> bool:
         """Return whether the agent asks something while it works on a prompt of the proxy's own.
 
         It waits for the answer, and a handler that holds the lane waits for it.
@@ -168,7 +168,7 @@ class Direction:
     def holds_back(self, session_id: str) -> bool:
         """Return whether an answer has to wait; not one that a prompt of the proxy's own needs."""
         is_needed = self.to == "agent" and session_id in self.connection.prompts
-        return session_id in self.queues.held and not is_needed
+        return session_id in self.queues.occupied and not is_needed
 
     def _cancel_prompts(self, session_id: str) -> None:
         """End the prompts that are still here, though their handlers have begun."""
@@ -193,7 +193,7 @@ class Direction:
         raw: RawMessage,
         slot: QueueSlot | None,
     ) -> bool:
-        """Call a handler; returns whether the lane is held until it is done."""
+        """Call a handler; return whether the lane is occupied until it is done."""
         if self.connection.is_over:
             return False
         if isinstance(raw, PendingRequest):
@@ -212,23 +212,23 @@ class Direction:
                 message.is_over = True
                 self._conclude(message, outcome)
                 return False
-        except BaseException as error:  # noqa: BLE001 - whatever a program raises, or returns
+        except BaseException as error:  # noqa: BLE001 - anything that a program raises, or returns
             self._fail(message, as_exception(error))
             return False
-        if slot is None and raw.session_id not in self.queues.held:
+        if slot is None and raw.session_id not in self.queues.occupied:
             slot = self.queues.hold(raw.session_id, len(raw.frame))
         message.slot = slot
         self.connection.spawn(self._finish(message, outcome), message)
         return True
 
     async def _finish(self, message: Message, outcome: Awaitable[Any]) -> None:
-        """Wait for a handler, and do what it says."""
+        """Wait for a handler, and forward, answer or drop the message as it returns."""
         try:
             self._conclude(message, await outcome)
         except asyncio.CancelledError:
             self._cancelled(message)
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever a program raises
+        except BaseException as error:  # noqa: BLE001 - anything that a program raises
             self._fail(message, as_exception(error))
         finally:
             message.is_over = True
@@ -319,14 +319,14 @@ class Direction:
     # Answers, which go the other way
 
     def take_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-        """See the answer to a call that went this way; it goes back in its lane."""
+        """Pass on the response to a call that went this way; it returns in its lane."""
         if call.method in _INSPECTED:
             frame = self.inspect_response(call, frame, is_result)
         back = self.opposite
-        is_free = not back.queues.held
+        is_free = not back.queues.occupied
         session_id = "" if is_free else back.session_of(call, frame, is_result)
         if back.holds_back(session_id):
-            back.queues.set_path(session_id, lambda _: self.settle(call, frame), len(frame))
+            back.queues.put(session_id, lambda _: self.settle(call, frame), len(frame))
             return True
         if call.method != "initialize":
             return False
@@ -334,7 +334,7 @@ class Direction:
         return True
 
     def settle(self, call: PendingRequest, frame: bytes) -> bool:
-        """Give an answer to who asked; it holds nothing back."""
+        """Pass a response to the requester; it does not occupy the lane."""
         self.destination.settle(call, frame)
         return False
 
@@ -363,7 +363,7 @@ class Direction:
         waits = self.opposite.peer.awaited
         most = MOST_BYTES if waits else LANES_BYTES
         is_much = self.queues.bytes > most
-        if len(self.queues.held) > MANY_LANES:  # a long message or two are no flood
+        if len(self.queues.occupied) > MANY_LANES:  # one or two long messages are not a flood
             is_much = is_much or self.queues.worked_bytes > most
         if is_much and waits:
             self.opposite.peer.give_up()

@@ -58,7 +58,7 @@ def edit_params(body: bytes, before: object, fields: Mapping[str, Any], lower: L
         lower: Makes of what was read what is written.
 
     Raises:
-        Unsupported: The version on the wire cannot say this.
+        Unsupported: The version on the wire cannot express this.
         TypeError: The type has no such field, or a value is not what the field takes.
     """
     if not isinstance(before, Struct) or isinstance(before, Unknown):

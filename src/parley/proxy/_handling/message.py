@@ -97,7 +97,7 @@ class Message:
 
     @property
     def is_from_client(self) -> bool:
-        """Whether it comes from the client, not from the agent."""
+        """Return whether it comes from the client, not from the agent."""
         return self._direction.to == "agent"
 
     @property
@@ -151,7 +151,7 @@ class Message:
 
         Raises:
             Unsupported: The version on the wire cannot express this.
-            TypeError: There is no such field, or it does not take this value.
+            TypeError: The field is unknown, or does not take this value.
         """
         self.replace(
             edit_params(self.raw or b"{}", self.params, fields, self.dialect_method.downgrade)
@@ -166,7 +166,7 @@ class Message:
             self._message.params = Raw(self._raw)
 
     def unblock(self) -> None:
-        """Let later messages of the session pass before the handler has returned."""
+        """Release the lane: later messages of the session pass before the handler returns."""
         if self.slot is not None:
             self.slot.end()
 
@@ -328,9 +328,9 @@ class Request(Message):
             return True
 
         if back.holds_back(session_id):
-            back.queues.set_path(session_id, arrive, len(frame))
+            back.queues.put(session_id, arrive, len(frame))
         else:
-            is_free = session_id not in back.queues.held
+            is_free = session_id not in back.queues.occupied
             arrive(back.queues.hold(session_id, len(frame)) if is_free else None)
         return True
 
@@ -387,7 +387,7 @@ class Response:
 
         Raises:
             Unsupported: The version on the wire cannot express this.
-            TypeError: There is no such field, or it does not take this value.
+            TypeError: The field is unknown, or does not take this value.
         """
         dialect_method = self._request.dialect_method
         is_known = dialect_method.is_reversible

@@ -40,18 +40,18 @@ def check_method(method: object, to: To) -> None:
     """Refuse what a handler would wait for in vain.
 
     Args:
-        method: The name that it is given.
-        to: Who hears it, past the proxy.
+        method: The name that was passed.
+        to: The side that receives it after the proxy.
 
     Raises:
         TypeError: It is not a string; perhaps the decorator was used without parentheses.
-        LocalProtocolError: Nobody says this to that side.
+        LocalProtocolError: The method is never sent to that side.
     """
     decorator = "from_client" if to == "agent" else "from_agent"
     if not isinstance(method, str):
         raise TypeError(f'{decorator} takes a method, as @proxy.{decorator}("session/prompt")')
     if method in RENAMED:
-        raise LocalProtocolError(f"{method} is {RENAMED[method]} in version 2; say that")
+        raise LocalProtocolError(f"{method} is {RENAMED[method]} in version 2; use that name")
     if method in _OTHERWISE:
         raise LocalProtocolError(_OTHERWISE[method])
     if method == REST or method.startswith("_"):
@@ -60,7 +60,7 @@ def check_method(method: object, to: To) -> None:
     if not sides:
         names = sorted({each.name for each in _METHODS})
         hint = suggest(method, names, otherwise="names of your own begin with _")
-        raise LocalProtocolError(f"there is no method {method!r}; {hint}")
+        raise LocalProtocolError(f"unknown method {method!r}; {hint}")
     if not sides & {to, "either"}:
-        who, other = ("agent", "from_agent") if to == "agent" else ("client", "from_client")
-        raise LocalProtocolError(f"{method} is sent by the {who}; use {other}")
+        sender, other = ("agent", "from_agent") if to == "agent" else ("client", "from_client")
+        raise LocalProtocolError(f"{method} is sent by the {sender}; use {other}")

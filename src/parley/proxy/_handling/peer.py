@@ -1,4 +1,4 @@
-"""One side of a proxy, for requests and notifications of the proxy's own."""
+"""A side of a proxy, for requests and notifications of the proxy's own."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ProxyPeer:
         call = self.port.request(method, body, peek_session(Raw(body)), take)
         try:
             frame = await self.wait(answered)
-        except BaseException:  # also when cancelled: nobody waits for the answer
+        except BaseException:  # also when cancelled: the response is no longer awaited
             call.withdraw()
             raise
         message = codec.decode(frame)
@@ -118,7 +118,7 @@ class ProxyPeer:
             await asyncio.sleep(0)  # fairness, see above
 
     async def wait(self, answered: asyncio.Future[Any]) -> Any:
-        """Wait for an answer of this side, which is read meanwhile whatever else it says."""
+        """Wait for a response of this side, and keep reading its other messages."""
         self._waiting.add(answered)
         self._connection.check()
         try:

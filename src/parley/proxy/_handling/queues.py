@@ -1,8 +1,8 @@
 """The order of what passes a proxy in one direction, for as long as a handler holds something back.
 
-Each session has a lane. Whatever has nobody before it in its lane passes at once, and then there is
-no lane at all. What a handler works on holds the lane; what comes after it waits, answers included,
-so that nothing overtakes anything.
+Each session has a lane. A message with nothing before it passes at once, and then there is no lane.
+A message that a handler works on occupies the lane; later ones wait, responses included, so that
+nothing overtakes anything.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Begin: TypeAlias = Callable[["QueueSlot"], bool]
-"""Begins what waited, and says whether it holds the lane until its turn is ended."""
+"""Begins a waiting message; returns whether it occupies the lane until its slot is released."""
 
 _ITEM_BYTES = 512
 
@@ -45,38 +45,38 @@ class SessionQueues:
         Args:
             on_change: Called when more or less waits.
         """
-        self.held: dict[str, deque[tuple[Begin, int]]] = {}
+        self.occupied: dict[str, deque[tuple[Begin, int]]] = {}
         """The waiting messages by session, for sessions that are occupied."""
         self.bytes = 0
         """The size of the waiting messages."""
         self.worked_bytes = 0
         """The size of the messages that handlers work on."""
-        self.edit_params = on_change
-        """Looks at how much waits."""
+        self.on_change = on_change
+        """Called when the size of the waiting messages has changed."""
 
     def hold(self, session_id: str, size: int = 0) -> QueueSlot:
         """Take the lane of a session, which is free."""
-        self.held[session_id] = deque()
+        self.occupied[session_id] = deque()
         self.worked_bytes += size + _ITEM_BYTES
-        self.edit_params()
+        self.on_change()
         return QueueSlot(self, session_id, size + _ITEM_BYTES)
 
-    def set_path(self, session_id: str, begin: Begin, size: int) -> None:
-        """Wait in a lane that is held."""
-        self.held[session_id].append((begin, size + _ITEM_BYTES))
+    def put(self, session_id: str, begin: Begin, size: int) -> None:
+        """Add a message to an occupied lane."""
+        self.occupied[session_id].append((begin, size + _ITEM_BYTES))
         self.bytes += size + _ITEM_BYTES
-        self.edit_params()
+        self.on_change()
 
     def advance(self, session_id: str) -> None:
         """Begin what waits, up to what holds the lane again."""
-        queue = self.held[session_id]
+        queue = self.occupied[session_id]
         while queue:
             begin, size = queue.popleft()
             self.bytes -= size
             self.worked_bytes += size
             if begin(QueueSlot(self, session_id, size)):
-                self.edit_params()
+                self.on_change()
                 return
             self.worked_bytes -= size
-        del self.held[session_id]
-        self.edit_params()
+        del self.occupied[session_id]
+        self.on_change()

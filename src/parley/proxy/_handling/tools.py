@@ -1,8 +1,8 @@
 """MCP servers of a proxy, offered to the agent over the connection that passes through it.
 
-Each session that is opened gets servers with ids of its own, which nobody else knows; they can be
-used before the session is there, and are gone with it. What the agent says to them is answered
-here; what it says to others goes on to whoever declared those.
+Each session that is opened gets servers with ids of its own, which only it knows; they can be
+used before the session is there, and are gone with it. What the agent sends to them is answered
+here; what it sends to others is forwarded to the side that declared those.
 
 `SessionTools` collects what one session gets: the tools and servers of the proxy, and those that a
 handler adds to the request that opens the session. `ToolSession` is that session as a tool sees it.
@@ -69,7 +69,7 @@ _decode_servers = msgspec.json.Decoder(list[_Named] | None).decode
 
 
 class ToolSession:
-    """The session whose agent calls a tool of a proxy.
+    """The session in which an agent calls a tool of a proxy.
 
     A tool gets it in a parameter that is annotated with this type, which the agent does not see. In
     a server of the `mcp` package, use `ToolSession.current()`.
@@ -86,7 +86,7 @@ class ToolSession:
 
         Raises:
             LocalProtocolError: The agent calls the tool while it still opens the session, and has
-                not said its id yet.
+                not sent its id yet.
         """
         if not self._tools.session_id:
             raise LocalProtocolError(
@@ -119,7 +119,7 @@ class SessionTools:
 
     def __init__(self, connection: ProxyConnection, call: PendingRequest) -> None:
         self.session_id = call.session_id if call.method in REOPENS else ""
-        """The session; empty until the agent has opened it and said its id."""
+        """The session; empty until the agent has opened it and sent its id."""
         self.session = ToolSession(connection, self)
         """The session, as its tools see it."""
         self._name = connection.name
@@ -173,7 +173,7 @@ class ConnectionTools:
         """Whether the other side takes MCP servers over ACP."""
 
     def use(self, down: Direction, up: Direction) -> None:
-        """Stand in the way of what opens sessions, and of what is said to the servers."""
+        """Intercept the requests that open sessions, and the messages to the servers."""
         if self._connection.proxy.tools or self._connection.proxy.mcp_servers:
             for method in OPENS:
                 handler = down.handlers.get(method, down.fallback)
@@ -287,7 +287,7 @@ class ConnectionTools:
 
 
 class _Outlet:
-    """Brings the agent what the servers say."""
+    """Sends the agent the messages of the servers."""
 
     def __init__(self, connection: ProxyConnection) -> None:
         self._connection = connection
@@ -308,7 +308,7 @@ def _affected_session(call: PendingRequest, frame: bytes) -> str:
 
 
 def _renamed(declared: Sequence[v2.McpServerAcp], params: bytes) -> list[v2.McpServerAcp]:
-    """Give servers whose name is taken in the session another one, such as `tools-2`."""
+    """Rename servers if their name is taken in the session, for example to `tools-2`."""
     servers = _decode_members(params or b"{}").get("mcpServers", Raw(b"null"))
     taken = {each.name for each in _decode_servers(servers) or ()}
     renamed: list[v2.McpServerAcp] = []

@@ -1,7 +1,7 @@
-"""A recorded session as an agent: the same answers and updates, to whoever connects.
+"""A recorded session as an agent: the same answers and updates for every client.
 
 It needs no model and no process, so a screen can be shown, tested and debugged with what an agent
-once said. `script.py` reads the record.
+once sent. `script.py` reads the record.
 
 The client's requests are answered from the record, by method and in order: initialize, the request
 that opens the session (whichever it is, the session has its recorded id), then the prompts. What
@@ -67,7 +67,7 @@ _HARMLESS = dict.fromkeys(CLOSES, b"{}")
 
 
 class Replay:
-    """Plays a recorded session to whoever connects, from the beginning for each connection.
+    """Plays a recorded session to each client that connects, always from the beginning.
 
     `parley.connect(Replay(journal.entries(key)))`; prompt with `prompts`, one after the other.
     """
@@ -81,7 +81,7 @@ class Replay:
             entries: The entries of a session in a journal, or other frames with their direction.
             speed: How fast the agent is: 1 as it was, 2 twice as fast; None: it never waits. How
                 long the user took does not count.
-            acts: Whether the client is asked again to do what it did: files, terminals, extensions.
+            acts: Whether the agent's requests are sent again: files, terminals, extensions.
 
         Raises:
             ValueError: The record does not show how a session was opened; or the speed is not above
@@ -104,7 +104,7 @@ class Replay:
 
     @property
     def prompts(self) -> list[list[v2.ContentBlock]]:
-        """What the user said in the record: `session.prompt(*replay.prompts[0])`."""
+        """Return the recorded prompts, for example for `session.prompt(*replay.prompts[0])`."""
         return self._script.prompts
 
     @property
@@ -138,7 +138,7 @@ class _ReplayConnection:
         self._live: dict[Key, Request] = {}
         self._answered: set[Key] = set()
         self._sent_ids: dict[Key, int] = {}
-        self._asked: set[Id] = set()
+        self._open_requests: set[Id] = set()
         self._unclaimed_responses = {
             name: deque(responses) for name, responses in script.responses.items()
         }
@@ -162,7 +162,7 @@ class _ReplayConnection:
                     case Notification(method=method) if method in _CANCELS:
                         self._is_hurried = True
                     case Success(id=id) | Failure(id=id):
-                        self._asked.discard(id)
+                        self._open_requests.discard(id)
                     case _:
                         pass
         self._news.set()
@@ -223,7 +223,7 @@ class _ReplayConnection:
                 await self._pause(step.after)
                 self._ask(step)
             case WaitForResponse() if step.key in self._sent_ids:
-                await self._until(lambda: self._sent_ids[step.key] not in self._asked)
+                await self._until(lambda: self._sent_ids[step.key] not in self._open_requests)
             case CancelRequest() if step.key in self._sent_ids:
                 await self._pause(step.after)
                 body = msgspec.json.encode({"requestId": self._sent_ids[step.key]})
@@ -249,7 +249,7 @@ class _ReplayConnection:
             await self._until(lambda: any(each.method in wanted for each in self._waiting))
             request = next(each for each in self._waiting if each.method in wanted)
             self._waiting.remove(request)
-            if self._is_ours(request):
+            if self._is_for_session(request):
                 break
             where = f"The record is of the session {self._script.session_id}"
             self._refuse(request, -32002, where)
@@ -259,14 +259,14 @@ class _ReplayConnection:
         if step.method in OPENS and request.method in BEGINS:
             self._answer_first(step.key, request)
 
-    def _is_ours(self, request: Request) -> bool:
+    def _is_for_session(self, request: Request) -> bool:
         """Return whether a request is for the session of the record, where it must be."""
         if request.method in ("initialize", *BEGINS):
             return True
         return session_in(request.params) == self._script.session_id
 
     def _answer_first(self, key: Key, request: Request) -> None:
-        """Name the session before anything is said in it, as a replay in the record may be."""
+        """Send the session's id before its first update, for example before a recorded replay."""
         response = next(
             step.response
             for step in self._script.steps
@@ -285,7 +285,7 @@ class _ReplayConnection:
 
     def _ask(self, step: SendRequest) -> None:
         id = self._sent_ids[step.key] = len(self._sent_ids) + 1
-        self._asked.add(id)
+        self._open_requests.add(id)
         params = bytes(step.request.params) or None
         self._transport.send(encode_request(id, step.request.method, params))
 
@@ -308,7 +308,7 @@ class _ReplayConnection:
     # Waiting
 
     async def _pause(self, after: float) -> None:
-        """Be as slow as the agent was; who cancels a turn gets the rest of it at once."""
+        """Pause as long as the agent did; after a cancellation, send the rest at once."""
         if self._speed is not None and after > 0 and not self._is_hurried:
             with suppress(TimeoutError):
                 async with asyncio.timeout(after / self._speed):

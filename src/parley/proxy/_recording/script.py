@@ -1,11 +1,11 @@
 """A recorded session as what its agent does, step by step.
 
 A record is cut at the requests that the conversation waits for: initialize, the one that opens the
-session, the prompts. Between them stands what the agent said. Other requests of the client are no
+session, the prompts. Between them are the agent's messages. Other requests of the client are no
 steps, they are answered whenever they come, each from the answers to its method in their order.
 
-What no client would want to see again is left out: a session that could not be opened, and of a
-record that goes on over several connections all but the first beginning, with the replays there. A
+What no client would want to see again is left out: a session that could not be opened. If a record
+continues over several connections, only the first beginning is kept, without later replays. A
 prompt that was sent while a turn ran is waited for when that turn is over.
 """
 
@@ -59,7 +59,7 @@ class Respond(Struct, frozen=True):
     key: Key
     response: Response
     after: float
-    """How many seconds it came behind what was before it."""
+    """The seconds between the message before it and this one."""
 
 
 class Send(Struct, frozen=True):
@@ -154,7 +154,7 @@ class ReplayScript:
         self._later: dict[Key, list[Step]] = {}
         self._is_reopening = False
         self._fork: str | None = None
-        """The id under which a fork of the session goes on."""
+        """The id under which a fork of the session continues."""
         passed = list(_messages(frames))
         self._responses: dict[Key, Response] = {
             (each.connection, each.item.id): each.item
@@ -173,17 +173,17 @@ class ReplayScript:
         """Refuse a record in which a client would wait for ever."""
         kept = [step for step in self.steps if isinstance(step, WaitForRequest | Respond)]
         begun = [(type(step), self._methods[step.key], step.key) for step in kept[:4]]
-        for what, each, methods in (
+        for step, each, methods in (
             ("begin with initialize", begun[:2], {"initialize"}),
             ("continue with the opening of a session", begun[2:], OPENS),
         ):
             kinds = [kind for kind, _, _ in each]
             is_one = len({key for _, _, key in each}) == 1
             if kinds != [WaitForRequest, Respond] or not is_one or each[0][1] not in methods:
-                raise ValueError(f"the record does not {what}, and its answer")
+                raise ValueError(f"the record does not {step}, and its answer")
 
     def _take(self, passed: _RecordedMessage) -> bool:
-        """Add what a message makes the agent do; return whether the record goes on."""
+        """Add what a message makes the agent do; return whether the record continues."""
         key = (passed.connection, getattr(passed.item, "id", None))
         match passed:
             case _RecordedMessage(is_to_agent=True, item=Request() as request):
@@ -219,7 +219,7 @@ class ReplayScript:
         return True
 
     def _begin(self, key: Key, response: Response | None) -> bool:
-        """Begin, or begin again; a record that goes on in another version ends here."""
+        """Begin, or begin again; a record that continues in another version ends here."""
         is_second = None if response is None else _is_second(response)
         if is_second is None:
             return True

@@ -26,7 +26,7 @@ OnResponse: TypeAlias = Callable[["PendingRequest", bytes, bool], bool | None]
 
 
 class IdSequence:
-    """The ids under which a peer is asked; two who share a pipe take every second one each."""
+    """The ids of requests to a peer; two channels of one pipe use every second one each."""
 
     __slots__ = ("next", "step")
 
@@ -87,7 +87,7 @@ class ResponseBatch:
 
 
 class PendingRequest:
-    """A request under way: who asks, who is asked, and under which ids."""
+    """A pending request: its source, its destination, and its ids there."""
 
     __slots__ = (
         "destination",
@@ -131,7 +131,7 @@ class PendingRequest:
         """Called when the origin cancels the request or disconnects."""
 
     def follow(self, destination: Route) -> None:
-        """Do what a route says."""
+        """Carry out the decision of a route."""
         if isinstance(destination, DirectResponse):
             if isinstance(destination.outcome, bytes):
                 self.answer(destination.outcome)
@@ -164,7 +164,7 @@ class PendingRequest:
             self.group.add(frame)
         else:
             self.origin.send(frame, self.session_id)
-        if self.destination_id < 0:  # nobody else was asked, so nothing else slows it down
+        if self.destination_id < 0:  # it goes to no other port, so nothing else slows it down
             self.origin.backpressure.check(self.origin)
 
     def withdraw(self) -> None:

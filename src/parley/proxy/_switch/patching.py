@@ -23,7 +23,7 @@ def patch_object(body: bytes, changes: Mapping[str, bytes | None]) -> bytes:
     The rest keeps its bytes. What is new stands at the end.
 
     Raises:
-        InvalidParams: It is no object, or has a member twice.
+        InvalidParams: It is not an object, or has a member twice.
     """
     if not changes:
         return body

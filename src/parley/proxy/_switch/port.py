@@ -1,4 +1,4 @@
-"""One side of a switch: a transport, its pending requests, and those it has not answered.
+"""A side of a switch: a transport, its pending requests, and those it has not answered.
 
 Theory of operation. A frame is examined as little as possible. Of updates, which are nearly all
 frames, only the session is read, and they are forwarded unchanged. Of all others the envelope is
@@ -69,10 +69,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Router: TypeAlias = Callable[["Port", RawMessage], "Route"]
-"""Says where something goes: to a port, back with an answer, or None. Then a notification goes
-nowhere, and a request stays with whoever routes, to be forwarded or answered later."""
+"""Decides where a message goes: to a port, back with a response, or None. Then a notification goes
+nowhere, and the router keeps a request, to forward or answer it later."""
 Tap: TypeAlias = Callable[[bool, bytes, str], None]
-"""Sees each frame as the port's peer says or hears it: whether it came in, itself, its session."""
+"""Called for each frame as the port's peer sends or receives it: is it inbound, frame, session."""
 
 _SMALL_BYTES = 64 * 1024
 """A request up to this size is not refused for the bytes of others."""
@@ -106,7 +106,7 @@ DEFAULT_OPTIONS = PortOptions()
 
 
 class Port:
-    """One peer of a switch; made by `Switch.add`."""
+    """A peer of a switch; made by `Switch.add`."""
 
     def __init__(
         self,
@@ -144,17 +144,17 @@ class Port:
 
     @property
     def unanswered(self) -> int:
-        """How many requests it has not answered."""
+        """Return the number of requests that the peer has not answered."""
         return len(self._unanswered)
 
     @property
     def pending(self) -> int:
-        """How many requests of its own have no answer."""
+        """Return the number of the peer's own requests without a response."""
         return len(self._pending)
 
     @property
     def pending_bytes(self) -> int:
-        """How long these requests are."""
+        """Return the total size of these requests."""
         return self._pending_bytes
 
     @property
@@ -264,7 +264,7 @@ class Port:
         if call is None:
             is_late = type(id) is int and 0 <= id < self._ids.next
             log = logger.debug if is_late else logger.warning
-            log("%s: an answer to nothing that it was asked; dropped", self.name)
+            log("%s: a response without a request; dropped", self.name)
             return
         if self._tap is not None:
             self._tap(True, frame, call.session_id)
@@ -274,7 +274,7 @@ class Port:
             call.settle(renumber_response(frame, message, call.raw_id))
 
     def settle(self, call: PendingRequest, frame: bytes) -> None:
-        """Give who asked an answer of this port's peer that was held back."""
+        """Pass a delayed response of this port's peer to the requester."""
         message = codec.decode(frame)
         if isinstance(message, Success | Failure):
             call.settle(renumber_response(frame, message, call.raw_id))
@@ -287,7 +287,7 @@ class Port:
             call.settle(frame)
 
     def _array(self, frame: bytes, batch: Batch) -> None:
-        """Take the entries in order; requests are answered together, what goes on goes together."""
+        """Take the entries in order; forward them together, and respond to requests together."""
         try:
             entries = [bytes(entry) for entry in msgspec.json.decode(frame, type=list[Raw])]
         except codec.DECODE_ERRORS:
@@ -303,13 +303,13 @@ class Port:
                     self._take(entry, group)
         finally:
             arrays, self._arrays = self._arrays, None
-        for port, held in arrays.items():
-            if port._options.takes_arrays and len(held) > 1:
-                for each, session_id in held:
+        for port, entries_out in arrays.items():
+            if port._options.takes_arrays and len(entries_out) > 1:
+                for each, session_id in entries_out:
                     port.show(each, session_id)
-                port.write(codec.encode_batch([each for each, _ in held]))
+                port.write(codec.encode_batch([each for each, _ in entries_out]))
             else:
-                for each, session_id in held:
+                for each, session_id in entries_out:
                     port.send(each, session_id)
             self.backpressure.check(port)
         group.add(None)
@@ -378,7 +378,7 @@ class Port:
         return self._unanswered.get(id) if type(id) is int else None
 
     def withdraw(self, call: PendingRequest) -> None:
-        """Tell the peer that a request is not wanted any more; its answer will not be heard."""
+        """Cancel a request at the peer; its response will be ignored."""
         if self._unanswered.pop(call.destination_id, None) is not None:
             body = b'{"requestId":%d}' % call.destination_id
             self.send(codec.encode_notification(CANCEL, body), call.session_id)
@@ -403,7 +403,7 @@ class Port:
         self.write(frame)
 
     def show(self, frame: bytes, session_id: str) -> None:
-        """Let the tap see what is sent."""
+        """Show the tap a frame that is sent."""
         if self._tap is not None and self.lost is None:
             self._tap(False, frame, session_id)
 
@@ -433,7 +433,7 @@ class Port:
         self._holds.add(why)
 
     def resume(self, why: object) -> None:
-        """Go on reading, if that was the last reason."""
+        """Resume reading, if that was the last reason."""
         if why in self._holds:
             self._holds.discard(why)
             if not self._holds and self.lost is None:
@@ -442,20 +442,20 @@ class Port:
     # The end
 
     def give_up(self) -> None:
-        """End a peer that takes nothing."""
-        logger.warning("%s takes nothing; it is given up", self.name)
+        """Disconnect a peer that does not read."""
+        logger.warning("%s does not read; closing its connection", self.name)
         self.connection_lost(
-            ConnectionClosed(f"took nothing for {self.backpressure.drain_timeout:g} seconds")
+            ConnectionClosed(f"did not read for {self.backpressure.drain_timeout:g} seconds")
         )
         self.switch.close(self)
 
     def connection_lost(self, reason: ConnectionClosed, /) -> None:
-        """Fail what this port owes, and take back what it is owed."""
+        """Fail the requests to this port, and withdraw its own."""
         if self.lost is not None:
             return
         self.lost = reason
-        asked, self._unanswered = self._unanswered, {}
-        for call in asked.values():
+        unanswered, self._unanswered = self._unanswered, {}
+        for call in unanswered.values():
             self._fail(call, self._options.explain(self.name, reason))
         pending, self._pending, self._pending_by_id = self._pending, {}, {}
         self._pending_bytes = 0
@@ -534,7 +534,7 @@ class Backpressure:
             self._port.give_up()
 
     def release_all(self) -> None:
-        """Keep nobody waiting and wait for nobody: the port is gone."""
+        """Release the ports on both sides of a wait: this port is disconnected."""
         self._cancel_timer()
         for other in self._waits_for:
             other.backpressure._delays.discard(self._port)

@@ -15,7 +15,7 @@ from .splice import AmbiguousMessage, locate, splice_id
 CANCEL = "$/cancel_request"
 """The notification that withdraws a request; its id is of one hop."""
 _ELICITATION = "elicitation/create"
-"""The request whose params may name another one by its id."""
+"""The request that may name another one by its id in its params."""
 
 
 def renumber_request(call: PendingRequest, id: int) -> bytes:
@@ -59,7 +59,7 @@ def replace_member(body: bytes, name: str, value: bytes) -> bytes:
 
 
 def renumber_response(frame: bytes, message: Success | Failure, raw_id: bytes) -> bytes:
-    """Return an answer under the id of who asked."""
+    """Return a response with the id of the requester."""
     try:
         spliced = splice_id(frame, raw_id)
     except AmbiguousMessage:

@@ -1,6 +1,6 @@
 """The place of a member in the text of a JSON object, to exchange its value alone.
 
-Whatever else is in a frame, white space, the order of members, how a number is written, stays as
+Everything else in a frame, white space, the order of members, how a number is written, stays as
 the bytes it came as. A member that is there twice has no place: two readers may take two different
 ones for it, and a relay that checks the first while the agent obeys the second guards nothing.
 """
@@ -48,7 +48,7 @@ def locate(text: Frame, *names: str) -> dict[str, tuple[int, int]]:
 
     Raises:
         Ambiguous: A member, whichever, is there twice.
-        msgspec.DecodeError: It is no object.
+        msgspec.DecodeError: It is not an object.
     """
     members = _decode_members(bytes(text).removeprefix(codecs.BOM_UTF8))
     found: dict[str, tuple[int, int]] = {}

@@ -1,8 +1,8 @@
-"""A raw JSON-RPC switchboard: ports, and who hears what another says.
+"""A raw JSON-RPC switch: ports, and the routes between them.
 
 Proxies, the conductor and the gateway stand on it. It knows no method but `$/cancel_request`, whose
-meaning is of one hop, and the few whose params name a request. Where something goes is said by the
-`route` of the port that it came from; how is in `port.py`.
+meaning is of one hop, and the few whose params name a request. The `route` of the port that a
+message comes from decides where it goes; `port.py` carries that out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .port import DEFAULT_OPTIONS, Port, PortOptions, Router
 logger = logging.getLogger(__name__)
 
 IN_FLIGHT = 1024
-"""How many requests of a port may be under way, unless told otherwise."""
+"""The default maximum number of pending requests of a port."""
 IN_FLIGHT_BYTES = 32 * 1024 * 1024
 """How many bytes they may have before a further long one is refused."""
 

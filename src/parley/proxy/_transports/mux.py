@@ -1,15 +1,15 @@
-"""One pipe, two connections: a proxy talks to its client and to its successor on the same one.
+"""Two connections on one pipe: a proxy talks to its client and to its successor.
 
 Both ends of the pipe use it. In a proxy, `front` leads to the client and `back` to the successor;
 in a conductor, `front` talks to the proxy as its client does, `back` as its successor. What goes
-over `back` is wrapped (`wrapping.py`). Answers are told apart by their ids: what is asked on the
-front has even ones, on the back odd ones. `$/cancel_request` names an id of the pipe: both sides
-hear it, and one knows it.
+over `back` is wrapped (`wrapping.py`). Responses are told apart by their ids: requests on
+the front have even ones, on the back odd ones. `$/cancel_request` names an id of the pipe: both
+sides receive it, and one knows it.
 
 Backpressure is of each side. A side that is not read has a queue, and the other side is read on, so
-that the answers that travel the other way pass. A queue must not grow: whoever made it can only be
-stopped at the source. In a conductor that is possible, since what a proxy says on one side is what
-it was told on the other: while much waits on one side, the other takes nothing (`is_through`). A
+that the responses that travel the other way pass. A queue must not grow: its sender can only be
+stopped at the source. In a conductor that is possible, since a proxy sends on one side what it
+received on the other: while much waits on one side, the other takes nothing (`is_through`). A
 proxy that floods by itself is stopped by the last bound, at which the pipe is not read at all. Then
 its answers are not read either. If the flooded side waits for the proxy in turn, this is a
 deadlock, so the conductor ends the chain when no side accepts anything for a while (`patience`).
@@ -81,7 +81,7 @@ class MuxTransport:
         Args:
             transport: The pipe.
             successor: How to spell what wraps a message; either spelling is read.
-            is_through: Whether the peer passes on what it is told on one side to the other.
+            is_through: Whether the peer forwards the messages of one side to the other.
             queue_bytes: How much may wait on a side before the pipe is not read.
             timeout: Runs while the pipe is not read and no side accepts anything.
         """
@@ -136,7 +136,7 @@ class MuxTransport:
 
     def restart_timeout(self) -> None:
         """Restart the wait: a side has accepted something."""
-        if self._timeout is not None and self._timeout.is_asked:
+        if self._timeout is not None and self._timeout.is_waiting:
             self._timeout.begin()
 
     # What comes in
@@ -203,9 +203,9 @@ class MuxTransport:
         if room is not None and not self._is_deaf:
             self._is_deaf = True
             self._stop_or_go()
-            room.add_done_callback(self._heard)
+            room.add_done_callback(self._on_drained)
 
-    def _heard(self, _: object) -> None:
+    def _on_drained(self, _: object) -> None:
         self._is_deaf = False
         self._stop_or_go()
 
@@ -219,7 +219,7 @@ class MuxTransport:
 
 
 class MuxChannel:
-    """One of the two connections of a `MuxTransport`; itself a transport."""
+    """A transport for either connection of a `MuxTransport`."""
 
     def __init__(self, split: MuxTransport, parity: int) -> None:
         self._split = split
@@ -235,7 +235,7 @@ class MuxChannel:
 
     @property
     def ids(self) -> IdSequence:
-        """The ids under which the peer is asked on this side."""
+        """The ids of requests to the peer on this side."""
         return IdSequence(self._parity, 2)
 
     @property

@@ -56,7 +56,7 @@ class PeekedTransport:
 
     @property
     def is_taken(self) -> bool:
-        """Whether somebody hears what the peer says, and answers."""
+        """Return whether a receiver reads and answers the peer's messages."""
         return self._receiver is not None
 
     async def first(self) -> Request | None:
@@ -105,12 +105,12 @@ class PeekedTransport:
     def _refuse(self, id: object, error: RequestError) -> None:
         self._transport.send(error_response(msgspec.json.encode(id), error))
         room = self._transport.drained()
-        if room is not None and not self._is_waiting:  # who does not read is not read
+        if room is not None and not self._is_waiting:  # a peer that does not read is not read from
             self._is_waiting = True
             self._transport.pause_reading()
-            room.add_done_callback(self._go_on)
+            room.add_done_callback(self._resume)
 
-    def _go_on(self, _: object) -> None:
+    def _resume(self, _: object) -> None:
         self._is_waiting = False
         if self._lost is None and not self._first.done():
             self._transport.resume_reading()

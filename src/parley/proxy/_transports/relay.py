@@ -36,7 +36,7 @@ class Relay:
             upper: Leads towards the client.
             lower: Leads towards the agent.
             names: What the two are called in errors.
-            is_proxied: Whether the upper one says `proxy/initialize` where a client says
+            is_proxied: Whether the upper one sends `proxy/initialize` where a client sends
                 `initialize`.
             stays_open: Whether it stays when the lower one is lost, until it is closed.
             explain: Returns the error of requests that the lower one leaves unanswered.
@@ -56,7 +56,7 @@ class Relay:
         return self.lower if port is self.upper else self.upper
 
     def _is_beginning(self, port: Port, message: RawMessage) -> bool:
-        """Return whether a conductor begins, and make it what a client says."""
+        """Return whether a conductor begins; if so, make its request that of a client."""
         if not self._is_proxied or port is self.lower or message.method not in INITIALIZE:
             return False
         message.method = "initialize"

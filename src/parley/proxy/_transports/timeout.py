@@ -12,10 +12,10 @@ class ComponentTimeout:
     def __init__(
         self, name: str, seconds: float, on_end: Callable[[ComponentTimeout], None]
     ) -> None:
-        """Prepare to wait.
+        """Create a timeout that is not running.
 
         Args:
-            name: What the component is called.
+            name: The name of the component.
             seconds: How long it may take.
             on_end: Called when the time is over.
         """
@@ -23,18 +23,18 @@ class ComponentTimeout:
         self._seconds = seconds
         self._on_end = on_end
         self._timer: asyncio.TimerHandle | None = None
-        self.is_asked = False
-        """Whether it is waited for: it has been asked, for one, and has not answered yet."""
+        self.is_waiting = False
+        """Whether a response of the component is awaited."""
 
     def begin(self) -> None:
-        """Wait from now on."""
+        """Start the timer."""
         self.end()
-        self.is_asked = True
+        self.is_waiting = True
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._on_end, self)
 
     def end(self) -> None:
-        """Wait no more: it has done what it is waited for, or is gone."""
-        self.is_asked = False
+        """Stop the timer: the component has responded, or is disconnected."""
+        self.is_waiting = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -30,7 +30,7 @@ SUCCESSOR = "proxy/successor"
 FORMER_SUCCESSOR = "_proxy/successor"
 """The name before it was in the schema; the Rust SDK has it."""
 INITIALIZE = ("proxy/initialize", "_proxy/initialize")
-"""The method that tells a component that it has a successor, in both spellings."""
+"""The method that initializes a component with a successor, in both spellings."""
 CONDUCTOR_METHODS = frozenset({SUCCESSOR, FORMER_SUCCESSOR, *INITIALIZE})
 """The methods that only a conductor and its proxies use."""
 
@@ -83,7 +83,7 @@ def wrap(frame: bytes, successor: str) -> bytes:
             note = codec.decode_notification(frame)
         except DECODE_ERRORS:
             pass
-        else:  # it has nothing but a method and params: they go on as the bytes that they are
+        else:  # only a method and params: they are forwarded as they are, in bytes
             if note.method != CANCEL:
                 return _OPENERS[successor] + frame[len(_BARE) :] + b"}"
     message = codec.decode(frame)
@@ -102,9 +102,9 @@ def wrap(frame: bytes, successor: str) -> bytes:
 def _wrap(id: bytes, method: str, params: Raw, successor: str) -> bytes:
     if method == CANCEL:
         return codec.encode_notification(method, bytes(params) or b"{}")
-    said = b',"params":' + params if len(params) else b""
+    member = b',"params":' + params if len(params) else b""
     outer, inner = codec.method_member(successor), codec.method_member(method)
-    return b'{"jsonrpc":"2.0",%b%b,"params":{%b%b}}' % (id, outer, inner, said)
+    return b'{"jsonrpc":"2.0",%b%b,"params":{%b%b}}' % (id, outer, inner, member)
 
 
 def successor_for(method: str) -> str:
@@ -148,7 +148,7 @@ def _id_of(frame: Frame, request: Request) -> Raw:
 def _unwrap_usual(frame: Frame) -> bytes | None:
     """Return a notification whose wrapper has nothing else in it, as nearly all are.
 
-    It begins behind the second brace. If it is whole without the last one, that was the wrapper's.
+    It begins after the second brace. If it is whole without the last one, that was the wrapper's.
     """
     inside = _BARE + frame[frame.find(b"{", 1) + 1 : -1]
     try:
@@ -170,7 +170,7 @@ def _unwrap_inner(id: Raw, inner: _Inner) -> bytes:
         params = merge_meta(params, inner.meta)
     if inner.rfd_meta is not ABSENT:
         params = merge_meta(params, inner.rfd_meta)
-    said = b',"params":' + params if len(params) else b""
+    member = b',"params":' + params if len(params) else b""
     if id is ABSENT:
-        return b'{"jsonrpc":"2.0",%b%b}' % (codec.method_member(method), said)
-    return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (id, codec.method_member(method), said)
+        return b'{"jsonrpc":"2.0",%b%b}' % (codec.method_member(method), member)
+    return b'{"jsonrpc":"2.0","id":%b,%b%b}' % (id, codec.method_member(method), member)

@@ -1,8 +1,8 @@
 """`budget`: a session that has cost too much is stopped.
 
-What a session has cost is what its agent says: the cost in its usage updates, and the tokens that
+The cost of a session is as its agent reports it: the cost in its usage updates, and the tokens that
 it reports for each turn, or those in its context if these are more. An agent that reports neither
-is not stopped. When a limit is reached, the running turn is cancelled, the user is told, and
+is not stopped. When a limit is reached, the running turn is cancelled, the user is notified, and
 further prompts are refused with `BudgetSpent`.
 """
 
@@ -30,7 +30,7 @@ MAX_SESSIONS = 10_000
 
 
 class _Spent(Struct):
-    """What a session has used up."""
+    """The usage of a session."""
 
     cost: float = 0.0
     currency: str = ""
@@ -61,7 +61,7 @@ class _Budget:
         return sessions.setdefault(session_id, _Spent())
 
     def exceeded(self, connection: ProxyConnection, session_id: str) -> str:
-        """Say which limit is reached; empty if none is."""
+        """Describe the limit that is reached; return an empty text if none is."""
         self.spent(connection, session_id)
         sessions: BoundedDict[str, _Spent] = connection.state["spent"]
         counted = list(sessions.values()) if self._is_shared else [sessions[session_id]]
@@ -86,7 +86,7 @@ def budget(
         is_shared: Whether all sessions of a connection share the budget.
 
     Raises:
-        ValueError: There is no limit, or one that is not above zero.
+        ValueError: No limit was passed, or one that is not positive.
     """
     if cost is None and tokens is None:
         raise ValueError("a budget needs a limit: a cost, or tokens")
@@ -138,7 +138,7 @@ def _add(spent: _Spent, usage: Any) -> None:
 
 
 async def _stop(connection: ProxyConnection, session_id: str, reached: str) -> None:
-    """Cancel the running turn, and tell the user."""
+    """Cancel the running turn, and notify the user."""
     logger.info("the budget of session %s is spent: %s", session_id, reached)
     await connection.agent.notify(
         "session/cancel", v2.CancelSessionNotification(session_id=session_id)
@@ -148,8 +148,8 @@ async def _stop(connection: ProxyConnection, session_id: str, reached: str) -> N
     if connection.dialect.downgrade_update(session_id, notice):
         await connection.update(session_id, notice)
     else:  # a client of version 1 that takes no notices
-        said = v2.AgentMessageChunk(message_id=uuid4().hex, content=v2.TextContent(text=title))
-        await connection.update(session_id, said)
+        message = v2.AgentMessageChunk(message_id=uuid4().hex, content=v2.TextContent(text=title))
+        await connection.update(session_id, message)
 
 
 def add_arguments(parser: ArgumentParser) -> None:

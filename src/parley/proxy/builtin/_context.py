@@ -1,6 +1,6 @@
 """`context`: files such as AGENTS.md go to the agent with the first prompt of each session.
 
-A session that is opened again has heard them, so only new ones get them. Each file is a text block
+A session that is resumed has them already, so only new ones get them. Each file is a text block
 before the user's own, marked as meant for the agent alone; every agent takes text. A file that a
 session's directory does not have is left out, one that is too long is cut.
 """
@@ -26,11 +26,11 @@ from parley.schema import v2
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 64 * 1024
-"""How much of all files together is added, unless told otherwise."""
+"""The default for the maximum size of all files together."""
 MAX_WAITING = 1000
 """How many sessions of a connection may be without a first prompt."""
 _READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Does not wait for whoever writes to a pipe."""
+"""Does not wait for the writer of a pipe."""
 _FOR_AGENT = v2.Annotations(audience=["assistant"])
 
 
@@ -38,7 +38,7 @@ def context(*files: str | Path, max_bytes: int = MAX_BYTES) -> Proxy:
     """Return a proxy that adds files to the first prompt of each session.
 
     Args:
-        files: Absolute, or in the session's directory; AGENTS.md unless told otherwise.
+        files: Absolute, or in the session's directory; by default AGENTS.md.
         max_bytes: How much of them together is added.
 
     Raises:
@@ -99,7 +99,7 @@ def _checked(path: Path) -> Path:
 
 
 def _read(files: Sequence[Path], cwd: Path, room: int) -> list[v2.ContentBlock]:
-    """Return what the files say, as far as there is room."""
+    """Return the text of the files, as far as there is room."""
     blocks: list[v2.ContentBlock] = []
     for file in files:
         try:

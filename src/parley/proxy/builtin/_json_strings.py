@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 Change: TypeAlias = Callable[[tuple[str, ...], str], str]
-"""Is given the names of the members that lead to a string, and the string; returns another."""
+"""Gets the names of the members that lead to a string, and the string; returns another."""
 
 
 def rewrite_strings(body: bytes, change: Change, skipped: Collection[str] = ()) -> bytes:
@@ -18,7 +18,7 @@ def rewrite_strings(body: bytes, change: Change, skipped: Collection[str] = ()) 
 
     Args:
         body: The JSON; what is none stays as it is.
-        change: Says what a string becomes.
+        change: Returns the replacement of a string.
         skipped: Members that are left alone, with all that is in them.
     """
     try:

@@ -1,8 +1,8 @@
 """`limits`: how long, how often and how much at once.
 
 What goes beyond is refused with `Overloaded`. A notification cannot be refused: one that comes too
-fast waits, and with it whoever sends so fast; one that is too long is left out, and the log says
-so. Cancelling is never limited.
+fast waits, and its sender with it; one that is too long is dropped, and the log says so. Cancelling
+is never limited.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CANCELS = "session/cancel"
 
 
 class _Bounds(Struct, frozen=True, kw_only=True):
-    """The limits of a connection; None is no limit."""
+    """The limits of a connection; None means unlimited."""
 
     message_bytes: int | None = None
     per_second: float | None = None
@@ -39,7 +39,7 @@ class _Bounds(Struct, frozen=True, kw_only=True):
 
 
 class _Rate:
-    """So many messages in a second, and as many at once."""
+    """The maximum number of messages per second, and of those at once."""
 
     def __init__(self, per_second: float) -> None:
         self._per_second = per_second
@@ -56,12 +56,12 @@ class _Rate:
         return max(0.0, -self._left / self._per_second)
 
     def give_back(self) -> None:
-        """Take back what was counted: the message was refused."""
+        """Return a token: the message was refused."""
         self._left += 1
 
 
 class _Limited:
-    """What one connection has used up."""
+    """The usage of a connection."""
 
     def __init__(self, bounds: _Bounds) -> None:
         rate = bounds.per_second
@@ -92,14 +92,14 @@ def limits(
         sessions: How many sessions may be open at once.
 
     Raises:
-        ValueError: There is no limit, or one that is not above zero.
+        ValueError: No limit was passed, or one that is not positive.
     """
-    given = (message_bytes, per_second, prompts, sessions)
-    if not any(each is not None for each in given):
+    limits = (message_bytes, per_second, prompts, sessions)
+    if not any(each is not None for each in limits):
         raise ValueError(
-            "say what to limit: message bytes, messages per second, prompts or sessions"
+            "pass at least one limit: message bytes, messages per second, prompts or sessions"
         )
-    if any(each is not None and each <= 0 for each in given):
+    if any(each is not None and each <= 0 for each in limits):
         raise ValueError("a limit is above zero")
     bounds = _Bounds(
         message_bytes=message_bytes, per_second=per_second, prompts=prompts, sessions=sessions
@@ -174,7 +174,7 @@ async def _prompt(bounds: _Bounds, limited: _Limited, request: Request) -> Respo
     is_over = True
     try:
         reply = await request.forward()
-        is_over = not isinstance(reply.result, v2.PromptResponse)  # else an update tells its end
+        is_over = not isinstance(reply.result, v2.PromptResponse)  # else an update reports its end
     finally:
         if is_over and session_id in limited.running:
             limited.running.remove(session_id)

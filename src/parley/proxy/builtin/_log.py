@@ -23,7 +23,7 @@ def log(journal: Journal | str | Path | None = None, *, agent: str = "agent") ->
 
     Args:
         journal: Where to; a path is a file of its own, None the user's journal.
-        agent: What the agent is called in it. A session goes on in the record that it has under
+        agent: What the agent is called in it. A session continues in the record that it has under
             this name.
     """
     proxy = Proxy("log")

@@ -4,7 +4,7 @@ A question for permission that the policy decides is answered here; what it woul
 client. Only an option that says "once" is chosen: where there is none, an allowed question goes to
 the client, and a denied one is answered as not decided. In version 1 the files and commands that
 the agent wants of the client are looked at, too: what the policy denies is refused, the rest is for
-the client to decide. An agent that writes and runs by itself is asked nothing, and nothing here
+the client to decide. An agent that writes and runs by itself asks no questions, and nothing here
 stops it.
 
 Paths are resolved on the machine where this runs, so it belongs where the files are.
@@ -79,7 +79,7 @@ class _Calls:
         self._has_forgotten = True
 
     def copy_of(self, id: str | None) -> ToolCallEntry | None:
-        """Return a call as it is now, untouched by what is said later."""
+        """Return a copy of a call, which later updates do not change."""
         known = self._known.get(id or "")
         if known is None:
             return None
@@ -89,24 +89,24 @@ class _Calls:
         return copied
 
     def may_miss(self, id: str | None) -> bool:
-        """Return whether something may have been said about a call that is forgotten."""
+        """Return whether earlier updates of a call may have been discarded."""
         return self._has_forgotten and id not in self._known
 
     @property
     def are_over(self) -> bool:
-        """Whether all have ended, so that nobody asks about them any more."""
+        """Return whether all have ended, so that they are not needed any more."""
         return all(call.status in _FINISHED for call in self._known.values())
 
 
 class _Session(Struct):
-    """What is known of a session."""
+    """The state of a session."""
 
     cwd: str
     rules: Policy
-    said: _Calls = field(default_factory=_Calls)
+    calls: _Calls = field(default_factory=_Calls)
     is_cancelling: bool = False
     is_opened: bool = False
-    """Whether the client has opened it; otherwise the agent alone speaks of it."""
+    """Whether the client has opened it; otherwise only the agent has mentioned it."""
 
 
 class _Desk:
@@ -141,7 +141,7 @@ class _Desk:
             raise InvalidRequest(f"The policy cannot be used: {error}") from error
 
     def session(self, connection: ProxyConnection, session_id: str) -> _Session:
-        """Return a session; one that nobody has opened here works where the newest one does."""
+        """Return a session; one that was not opened here gets the directory of the newest one."""
         known: dict[str, _Session] = connection.state.get("sessions", {})
         if session_id not in known:
             cwd = known[next(reversed(known))].cwd if known else str(Path.cwd())
@@ -154,7 +154,7 @@ class _Desk:
         """Decide about something; what is not known wholly is not allowed here."""
         verdict = await run_off_loop(subject.is_small, session.rules.decide, subject)
         if may_miss and verdict.decision == "allow":
-            verdict = Verdict("ask", "what was said about it before is forgotten")
+            verdict = Verdict("ask", "earlier details of the call have been discarded")
         if verdict.decision != "ask":
             logger.info("%s: %s: %s", subject.session, verdict.decision, verdict.reason)
             if self._on_decision is not None:
@@ -164,24 +164,26 @@ class _Desk:
     async def answer(self, request: Request) -> v2.RequestPermissionResponse | None:
         """Answer a question; None: it is the client's."""
         session = self.session(request.connection, request.session_id)
-        asked: v2.RequestPermissionRequest = request.params
+        question: v2.RequestPermissionRequest = request.params
         if session.is_cancelling:
             return None
         id, may_miss = None, False
-        if isinstance(asked.subject, v2.ToolCallPermissionSubject):
-            id = asked.subject.tool_call.tool_call_id
-            may_miss = session.said.may_miss(id)
-            session.said.fold(asked.subject.tool_call)
-        elif isinstance(asked.subject, v2.CommandPermissionSubject):
-            id = asked.subject.tool_call_id
-            may_miss = id is not None and session.said.may_miss(id)
-        call: Any = session.said.copy_of(id)
+        if isinstance(question.subject, v2.ToolCallPermissionSubject):
+            id = question.subject.tool_call.tool_call_id
+            may_miss = session.calls.may_miss(id)
+            session.calls.fold(question.subject.tool_call)
+        elif isinstance(question.subject, v2.CommandPermissionSubject):
+            id = question.subject.tool_call_id
+            may_miss = id is not None and session.calls.may_miss(id)
+        call: Any = session.calls.copy_of(id)
         names = {"agent": self._agent, "session": request.session_id}
-        subject = await run_off_loop(is_small(call), subject_of, asked, call, session.cwd, **names)
+        subject = await run_off_loop(
+            is_small(call), subject_of, question, call, session.cwd, **names
+        )
         verdict = await self.decide(session, subject, may_miss=may_miss)
         if session.is_cancelling:  # meanwhile
             return None
-        option = _option(asked.options, verdict)
+        option = _option(question.options, verdict)
         if option is not None:
             chosen = v2.SelectedPermissionOutcome(option_id=option.option_id)
             return v2.RequestPermissionResponse(outcome=chosen)
@@ -210,7 +212,7 @@ def _check_names(request: Request) -> None:
 
 
 def _option(options: Sequence[v2.PermissionOption], verdict: Verdict) -> v2.PermissionOption | None:
-    """Return the option that says what the policy says and no more."""
+    """Return the option that means exactly the verdict."""
     kind = _KINDS.get(verdict.decision)
     meant = next((each for each in options if each.kind == kind), None)
     ids = [each.option_id for each in options]
@@ -232,7 +234,7 @@ def policy(
         allow: Rules as of `--allow`, which count before those of the files.
         deny: Rules as of `--deny`, which count before these.
         agent: What the agent is called in rules.
-        on_decision: Is told what was decided here, and why.
+        on_decision: Called with each decision made here, and its reason.
 
     Raises:
         ConfigError: A rule, or a policy file of the user's, cannot be used.
@@ -258,7 +260,7 @@ def policy(
 
 
 def _follow(proxy: Proxy, desk: _Desk) -> None:
-    """Know what the sessions are about."""
+    """Follow the sessions: directories, prompts and tool calls."""
 
     async def begin(request: Request) -> Response:
         desk.rules(request.params.cwd)
@@ -278,8 +280,8 @@ def _follow(proxy: Proxy, desk: _Desk) -> None:
     def prompt(request: Request) -> None:
         session = desk.session(request.connection, request.session_id)
         session.is_cancelling = False
-        if session.said.are_over:
-            session.said = _Calls()
+        if session.calls.are_over:
+            session.calls = _Calls()
 
     @proxy.from_client("session/cancel")
     def cancel(note: Notification) -> None:
@@ -290,19 +292,19 @@ def _follow(proxy: Proxy, desk: _Desk) -> None:
         if note.kind == "subagent_update":
             _follow_subagents(desk, note)
         elif note.kind in _TOOLS:
-            said = desk.session(note.connection, note.session_id).said
+            calls = desk.session(note.connection, note.session_id).calls
             for each in note.updates:
-                said.fold(each)
+                calls.fold(each)
 
 
 def _follow_subagents(desk: _Desk, note: Notification) -> None:
-    """Know where the sessions work that an agent opens by itself."""
+    """Follow the directories of the sessions that an agent opens by itself."""
     parent = desk.session(note.connection, note.session_id)
     for each in note.updates:
         if isinstance(each, v2.SubagentUpdate):
             known: _Session | None = note.connection.state["sessions"].get(each.session_id)
             if known is not None and known.is_opened:
-                continue  # the client has said where that one works
+                continue  # the client has set its directory
             if each.cwd is not UNSET or known is None:
                 desk.open(note.connection, each.session_id, each.cwd or parent.cwd)
 

@@ -43,7 +43,7 @@ class _File:
         raise FileExistsError(f"{self.path} and the numbers after it are taken")
 
     def write(self, is_from_client: bool, frame: bytes) -> None:
-        """Write a message down; when that fails, the record ends and the connection goes on."""
+        """Write a message down; when that fails, the record ends and the connection continues."""
         if self._handle is None:
             return
         kind: Kind = "to_agent" if is_from_client else "to_client"
@@ -69,7 +69,7 @@ def record(path: str | Path) -> Proxy:
         path: The file. What is there is not overwritten: a further connection gets `name-2.jsonl`.
 
     Raises:
-        ConfigError: There is no such directory.
+        ConfigError: The directory does not exist.
     """
     file = Path(path).expanduser().absolute()
     if not file.parent.is_dir():

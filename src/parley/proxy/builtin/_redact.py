@@ -3,7 +3,7 @@
 To the agent: prompts, and what the client answers to reading a file, to a terminal's output and to
 an MCP call. To the client: updates and questions for permission. What is to be used as it is stays:
 environments and headers of MCP servers, files that are written, commands that are run, answers to
-forms. `parley._redaction` says what looks like a secret.
+forms. `parley._redaction` decides what looks like a secret.
 
 An agent's text comes in pieces. The word at the end of a piece, up to `HELD_CHARS`, is held back
 until the next piece or anything else comes, for `HELD_SECONDS` at most, so a secret that is one
@@ -34,29 +34,29 @@ from parley.rpc import _codec as codec
 from parley.rpc._codec import DECODE_ERRORS
 
 HELD_CHARS = 512
-"""How much of an unfinished word is held back."""
+"""The maximum length of an unfinished word that is held back."""
 HELD_SECONDS = 5.0
-"""For how long it is held back if nothing comes."""
+"""The seconds after which it is sent if nothing follows."""
 MAX_HELD = 1000
-"""In how many sessions something may be held back."""
+"""The maximum number of sessions in which text is held back."""
 _ANSWERED = ("fs/read_text_file", "terminal/output", "mcp/message")
 _TEXTS = ("agent_message_chunk", "agent_thought_chunk")
 _LAST_WORD = re.compile(r"\S*\Z")
 
 
-class _Held(Struct):
-    """The end of a text whose rest is to come."""
+class _HeldText(Struct):
+    """The end of an unfinished text, held back until more follows."""
 
     key: tuple[str, Any]
     text: str
     params: dict[str, Any]
     """The chunk that it came with."""
     timer: asyncio.TimerHandle
-    """Says it when nothing more comes."""
+    """Sends the text if nothing more follows."""
 
 
 class _Redaction:
-    """What is hidden."""
+    """The secrets that are hidden."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = sorted(words, key=len, reverse=True)
@@ -154,7 +154,7 @@ def _hide_from_client(proxy: Proxy, hidden: _Redaction) -> None:
 
 
 def _hold(note: Notification, clean: Callable[[str], str]) -> bool:
-    """Let a piece of text pass but for its last word; returns whether it is one."""
+    """Pass a piece of text except for its last word; return False if it is not a text."""
     try:
         params: dict[str, Any] = msgspec.json.decode(note.raw, type=dict[str, Any])
         update = params["update"]
@@ -164,13 +164,13 @@ def _hold(note: Notification, clean: Callable[[str], str]) -> bool:
         return False
     if not isinstance(text, str):
         return False
-    waiting: dict[str, _Held] = note.connection.state.setdefault("held", {})
-    held = waiting.get(note.session_id)
-    if held is not None and held.key == key:
-        text = held.text + text
-        held.timer.cancel()
+    waiting: dict[str, _HeldText] = note.connection.state.setdefault("held", {})
+    pending = waiting.get(note.session_id)
+    if pending is not None and pending.key == key:
+        text = pending.text + text
+        pending.timer.cancel()
         del waiting[note.session_id]
-    elif held is not None:
+    elif pending is not None:
         _release(note.connection, note.session_id, clean)
     found = _LAST_WORD.search(text)
     word = "" if found is None else found[0]
@@ -179,12 +179,12 @@ def _hold(note: Notification, clean: Callable[[str], str]) -> bool:
     if word:
         loop = asyncio.get_running_loop()
         timer = loop.call_later(HELD_SECONDS, _release, note.connection, note.session_id, clean)
-        waiting[note.session_id] = _Held(key, word, params, timer)
-    said = clean(text[: len(text) - len(word)])
-    if not said:
+        waiting[note.session_id] = _HeldText(key, word, params, timer)
+    shown = clean(text[: len(text) - len(word)])
+    if not shown:
         note.drop()
-    elif said != update["content"]["text"]:
-        note.replace(_with_text(params, said))
+    elif shown != update["content"]["text"]:
+        note.replace(_with_text(params, shown))
     return True
 
 
@@ -194,11 +194,11 @@ def _with_text(params: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _release(connection: ProxyConnection, session_id: str, clean: Callable[[str], str]) -> None:
-    """Say what was held back in a session."""
-    held = connection.state.get("held", {}).pop(session_id, None)
-    if held is not None:
-        held.timer.cancel()
-        body = msgspec.json.encode(_with_text(held.params, clean(held.text)))
+    """Send the text that was held back in a session."""
+    pending = connection.state.get("held", {}).pop(session_id, None)
+    if pending is not None:
+        pending.timer.cancel()
+        body = msgspec.json.encode(_with_text(pending.params, clean(pending.text)))
         connection.client.send(codec.encode_notification("session/update", body), session_id)
 
 

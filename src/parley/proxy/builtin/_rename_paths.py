@@ -31,7 +31,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 
 class _Renaming:
-    """One direction."""
+    """The renaming in one direction."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]], is_text: bool) -> None:
         self._names = dict(pairs)
@@ -66,7 +66,7 @@ class _Renaming:
         return self._begin.sub(self._new, plain, count=1) if self._begin.match(plain) else text
 
     def uri(self, text: str) -> str:
-        """Rename the path of a `file://` URI; what is behind it stays."""
+        """Rename the path of a `file://` URI; what follows it stays."""
         place = re.match(r"(?i)file://([^/?#]*)([^?#]*)(.*)", text, re.DOTALL)
         if place is None:
             return text
@@ -108,7 +108,7 @@ def rename_paths(*pairs: tuple[str, str], text: bool = False) -> Proxy:
     """
     cleaned = [(_clean(client), _clean(agent)) for client, agent in pairs]
     if not cleaned:
-        raise ConfigError("rename-paths: say which directories, as /home/me/project=/work")
+        raise ConfigError("rename-paths: name the directories, for example /home/me/project=/work")
     for side in zip(*cleaned, strict=True):
         if len(set(side)) != len(side):
             raise ConfigError("rename-paths: a directory is there twice; one has one name")

@@ -48,7 +48,7 @@ def replay(path: str | Path, *, speed: float | None = None, acts: bool = False) 
     Args:
         path: What `record` wrote, or `parley sessions export`, or a recorder of `parley.testing`.
         speed: How fast: 1 as it was, 2 twice as fast; None: it never waits.
-        acts: Whether the client is asked again to do what it did: files, terminals, extensions.
+        acts: Whether the agent's requests are sent again: files, terminals, extensions.
 
     Raises:
         ConfigError: The file cannot be played.

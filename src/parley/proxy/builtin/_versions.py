@@ -1,8 +1,8 @@
 """`v1-v2`: a client of one version of the protocol, and an agent of the other.
 
-It forwards nothing: to the client it is an agent, to the agent a client, and what each says is said
+It forwards nothing: to the client it is an agent, to the agent a client, and each message is sent
 to the other in that one's version, by the session layer (what is lost is in `docs/versions.md`).
-Extensions (`_…`) and MCP over ACP have the same words in both versions and pass as they are. So do
+Extensions (`_…`) and MCP over ACP are the same in both versions and pass as they are. So do
 document events, in order with everything else: a change that cannot be read must reach the agent,
 which then knows that its copy is out of date.
 """
@@ -180,7 +180,7 @@ class VersionTranslator:
                     self._agent,
                     info=info or _UNKNOWN_CLIENT,
                     features=features,
-                    program=self._asked_by_agent(),
+                    program=self._client_handlers(),
                     versions=self._versions,
                 )
         except VersionMismatch as error:
@@ -206,7 +206,7 @@ class VersionTranslator:
             notifications={**handlers.notifications, **cancelling},
         )
 
-    def _asked_by_agent(self) -> HandlerTable:
+    def _client_handlers(self) -> HandlerTable:
         async def above() -> ProtocolAdapter:
             return await self._above
 
@@ -273,7 +273,7 @@ class _SessionTurns:
             raise
 
     def end(self) -> bool:
-        """Let the next prompt begin; return whether there is one."""
+        """Start the next prompt; return whether there is one."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -295,7 +295,7 @@ async def _closed(peer: Peer) -> None:
 
 
 def _program(other: Callable[[], Awaitable[ProtocolAdapter]], role: Any) -> HandlerTable:
-    """Return handlers that say everything to the other side."""
+    """Return handlers that forward everything to the other side."""
     requests = dict(_TABLE.requests(role))
     if _SET_OPTION in requests:
         # An agent without conversations may have options of next edit suggestions.
@@ -332,7 +332,7 @@ def _telling(
     other: Callable[[], Awaitable[ProtocolAdapter]], method: Method[Any, None]
 ) -> NotificationHandler | TypedHandler:
     async def notify(params: Any) -> None:
-        # Nobody is told that a notification is of no use to the other side.
+        # A notification that the other side cannot use is dropped silently.
         with suppress(Unsupported):
             await (await other()).notify(method, params)
 
@@ -349,7 +349,7 @@ def versions(
         agent: Those that it speaks with the agent; the newest is offered.
 
     Raises:
-        ValueError: There is no such version.
+        ValueError: The version is unknown.
     """
     if not client or not agent or not {*client, *agent}.issubset(SUPPORTED):
         raise ValueError(f"the versions are {' and '.join(map(str, SUPPORTED))}")

@@ -70,7 +70,7 @@ def test_anything_else_is_a_command(line: str | list[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("", "there is no proxy ''"),
+        ("", "unknown proxy ''"),
         ("polcy", "did you mean policy?"),
         ("zzz", "there are budget, context"),
         ("budget", "budget: a budget needs a limit"),
@@ -79,7 +79,7 @@ def test_anything_else_is_a_command(line: str | list[str]) -> None:
         ("budget --tokens 0", "'0' is not a positive whole number"),
         ("budget --cots 1", "unrecognized arguments: --cots 1"),
         ("budget 'a", "No closing quotation"),
-        ("limits", "limits: say what to limit"),
+        ("limits", "limits: pass at least one limit"),
         ("limits --message-bytes 1x", "is not a positive number of bytes"),
         ("context /no/such/file", "/no/such/file: it cannot be read: No such file"),
         ("context /", "it cannot be read"),

@@ -240,7 +240,7 @@ async def test_an_answer_to_nothing_is_dropped_and_logged(
     with caplog.at_level(logging.WARNING):
         pair.agent.say(b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id)
         assert await pair.client.is_silent()
-    assert "the agent: an answer to nothing" in caplog.text
+    assert "the agent: a response without a request" in caplog.text
 
 
 async def test_a_second_answer_is_dropped() -> None:

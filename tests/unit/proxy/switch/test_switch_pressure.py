@@ -65,7 +65,7 @@ async def test_a_port_that_takes_nothing_for_too_long_is_given_up() -> None:
     await _flood(pair)
     while not lost:
         await pair.agent.is_silent()
-    assert lost == ["took nothing for 0.01 seconds"]
+    assert lost == ["did not read for 0.01 seconds"]
     await pair.agent.is_silent()
     assert pair.agent.transport.drained() is None
 
