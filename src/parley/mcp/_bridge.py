@@ -72,7 +72,7 @@ class Bridge:
 
         Args:
             upstream: Who has the servers.
-            reach: How the agent is told of them; see `reach_in`.
+            reach: How the agent reaches them; see `reach_in`.
             version: The version of ACP that the agent speaks.
         """
         self.channels = McpChannels(upstream)
@@ -93,7 +93,7 @@ class Bridge:
     async def adapt(self, params: bytes) -> SessionSetup:
         """Return the params of a request that opens a session, as the agent understands them.
 
-        Servers over ACP are replaced; everything else, and their names, `_meta` and whatever else
+        Servers over ACP are replaced; everything else, and their names, `_meta` and everything else
         they have, stays as it came. Call `opened` or `failed` with the outcome of the request.
 
         Raises:
@@ -112,7 +112,7 @@ class Bridge:
                 endpoint = await self._endpoint(_server_id(_members(server)))
                 endpoint.users.add(setup)
                 adapted.append(Raw(self._replaced(server, endpoint)))
-        except BaseException:  # also when cancelled: nobody will need what is there
+        except BaseException:  # also when cancelled: the endpoints are not needed
             await self.failed(setup)
             raise
         changed = {**_members(params), "mcpServers": Raw(encode(adapted))}

@@ -1,9 +1,9 @@
 """Servers over ACP as MCP servers over HTTP, for agents that reach such.
 
 It is MCP's streamable HTTP. A client that begins with `initialize` gets a session, in which it may
-also listen for what the server says by itself; one of the newer revision has none, and each of its
-requests stands for itself. An answer is JSON, or a stream of events if something is said before it
-or it takes long. Who goes away before the answer has cancelled the request: it cannot be had later.
+also listen for messages that the server sends unasked. A client of the newer revision has none, and
+each of its requests stands for itself. A response is JSON, or a stream of events if messages are
+sent before it or it takes long. Disconnecting before the response cancels the request.
 
 Spec: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
 """
@@ -49,7 +49,7 @@ class HttpListener:
         await self._server.__aenter__()
 
     def declaration(self, endpoint: Endpoint) -> dict[str, Raw]:
-        """Return how an agent is told of an endpoint."""
+        """Return the declaration of an endpoint for an agent."""
         host, port = self._server.addresses[0]
         headers = [{"name": "Authorization", "value": f"Bearer {endpoint.token}"}]
         values: JsonObject = {
@@ -94,7 +94,7 @@ class HttpListener:
     def _find_conversation(
         self, endpoint: Endpoint, headers: Mapping[str, str]
     ) -> _HttpConversation | None:
-        """Return the conversation of a session; of another server's nobody learns."""
+        """Return the conversation of a session; sessions of other servers are not found."""
         owner, conversation = self._sessions.get(headers.get(_SESSION, ""), (None, None))
         return conversation if owner is endpoint else None
 
@@ -113,7 +113,7 @@ class HttpListener:
             return
         conversation = self._find_conversation(endpoint, headers)
         if conversation is None and _SESSION in headers:
-            await _answer(send, 404, _refusal(-32600, "There is no such session"))
+            await _answer(send, 404, _refusal(-32600, "Unknown session"))
             return
         session_headers: dict[str, str] = {}
         if message.get("method") == "initialize" and conversation is None:
@@ -163,14 +163,14 @@ class HttpListener:
 
 
 class _HttpConversation:
-    """What is said with one MCP client: in a session, or about one request."""
+    """The messages to an MCP client: those of a session, or those about a single request."""
 
     def __init__(self, channels: McpChannels, endpoint: Endpoint) -> None:
         self.channel = channels.open(endpoint.server_id, self._deliver)
         self.answers: dict[Id, asyncio.Queue[JsonObject | None]] = {}
-        """What is said about each request that is under way."""
+        """The messages about each pending request."""
         self.is_listening = False
-        """Whether the client hears what is said about none."""
+        """Whether the client listens to messages that concern no request."""
         self.when_closed: Any = None
         self._others: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         self._endpoint = endpoint
@@ -180,7 +180,7 @@ class _HttpConversation:
         is_answer = "method" not in message
         queue = None if about is None else self.answers.get(about)
         if queue is None and is_answer:
-            return  # whom it was for has gone
+            return  # its receiver is gone
         if queue is None:
             open_ones = [] if self.is_listening else list(self.answers.values())
             queue = open_ones[-1] if open_ones else self._others
@@ -192,7 +192,7 @@ class _HttpConversation:
     async def ask(
         self, id: Id, message: JsonObject, stream: _Stream, on_disconnect: OnDisconnect
     ) -> None:
-        """Pass a request on and send what is said about it, to its end."""
+        """Pass a request on, and send the messages about it up to its response."""
         queue = self.answers[id] = asyncio.Queue()
         on_disconnect(lambda: self.channel.cancel(id))
         self.channel.receive(message)
@@ -204,7 +204,7 @@ class _HttpConversation:
             del self.answers[id]
 
     async def listen(self, stream: _Stream, on_disconnect: OnDisconnect) -> None:
-        """Send what is said about no request, until the client goes."""
+        """Send messages that concern no request, until the client disconnects."""
         self.is_listening = True
         on_disconnect(lambda: self._others.put_nowait(None))
         try:
@@ -234,7 +234,7 @@ class _Stream:
         self._has_begun = False
 
     async def next(self, queue: asyncio.Queue[JsonObject | None]) -> JsonObject | None:
-        """Wait for what is to be sent next; the client hears meanwhile that we are there."""
+        """Wait for the next message; meanwhile the client gets keep-alives."""
         while True:
             try:
                 async with asyncio.timeout(_KEEP_ALIVE_SECONDS):
@@ -276,7 +276,7 @@ def _token(headers: Headers) -> str:
     """Return the bearer token of a request; empty if it has none.
 
     Raises:
-        Refused: There are two, and nobody could say which one counts.
+        Refused: There are two, and it is not clear which one counts.
     """
     scheme, _, token = (headers.one(b"authorization") or "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""

@@ -45,7 +45,7 @@ class StdioListener:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=MAX_BYTES)
 
     def declaration(self, endpoint: Endpoint) -> dict[str, Raw]:
-        """Return how an agent is told of an endpoint."""
+        """Return the declaration of an endpoint for an agent."""
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()
         variables = {_shim.ADDRESS: f"{host}:{port}", _shim.TOKEN: endpoint.token}
@@ -75,7 +75,7 @@ class StdioListener:
             if endpoint is not None:
                 await self._converse(endpoint, reader, writer)
         except asyncio.CancelledError:
-            pass  # a task of a stream server that is cancelled is told of as a failure
+            pass  # a cancelled task of a stream server is reported as a failure
         finally:
             self._running.discard(task)
             writer.close()

@@ -8,7 +8,7 @@ The messages of an MCP client are MCP's JSON-RPC. The first one shows in which f
 
 - A client that begins with `initialize` gets a connection of its own by `mcp/connect`; its messages
   are passed unchanged in both directions. If the provider has no connections, the channel answers
-  the handshake from `server/discover` and adds to each request what the handshake would have said.
+  the handshake from `server/discover` and adds to each request the content of the handshake.
 - Any other client sends everything with each request, which is one `mcp/message`. If the provider
   does not know that form, the first request fails with "method not found", and clients that know
   the handshake then try that.
@@ -68,7 +68,7 @@ class Upstream(Protocol):
     async def request(self, method: str, params: Raw) -> Raw:
         """Send `mcp/message`, `mcp/connect` or `mcp/disconnect` and return the result.
 
-        Whose task is cancelled meanwhile does not want it any more.
+        A caller that was cancelled meanwhile does not need it any more.
 
         Raises:
             RequestError: The other side refused.
@@ -90,7 +90,7 @@ class McpChannels:
         self._requests: dict[tuple[str, str], tuple[McpChannel, Id]] = {}
 
     def open(self, server_id: str, deliver: Deliver) -> McpChannel:
-        """Begin to talk to a server; nothing is sent before the MCP client says something."""
+        """Open a channel to a server; nothing is sent before the MCP client sends something."""
         channel = McpChannel(self, server_id, deliver)
         self._open.add(channel)
         return channel
@@ -113,7 +113,7 @@ class McpChannels:
     async def request_stateless(
         self, channel: McpChannel, id: Id, method: str, params: JsonObject | None
     ) -> Any:
-        """Send an MCP request that says everything by itself, and return its result.
+        """Send a self-contained MCP request, and return its result.
 
         Raises:
             McpFailure: The server refused.
@@ -153,7 +153,7 @@ class McpChannels:
     # From the servers
 
     def notified(self, params: Raw) -> None:
-        """Take an `mcp/message` that wants no answer; of ids that nobody knows it is ignored."""
+        """Take an `mcp/message` that is a notification; one with an unknown id is ignored."""
         message = _message(params)
         if message is None:
             return
@@ -172,13 +172,13 @@ class McpChannels:
         """Answer an `mcp/message` that a server asks over a connection.
 
         Raises:
-            InvalidParams: There is no such connection.
+            InvalidParams: The connection is unknown.
             RequestError: The MCP client refused.
         """
         message = _message(params)
         channel = None if message is None else self._connections.get(message.connection_id)
         if message is None or channel is None:
-            raise InvalidParams("There is no such MCP connection")
+            raise InvalidParams("Unknown MCP connection")
         return Raw(_encode(await channel.request(message.method, message.params)))
 
     async def aclose(self) -> None:
@@ -187,7 +187,7 @@ class McpChannels:
 
 
 class McpChannel:
-    """One MCP client; `McpChannels.open` makes it."""
+    """The channel of an MCP client; `McpChannels.open` makes it."""
 
     def __init__(self, channels: McpChannels, server_id: str, deliver: Deliver) -> None:
         self.server_id = server_id
@@ -347,7 +347,7 @@ class McpChannel:
     # The end
 
     async def aclose(self) -> None:
-        """End the conversation: what runs is cancelled, the connection is given back."""
+        """End the conversation: what runs is cancelled, the connection is closed."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -367,7 +367,7 @@ class McpChannel:
         task.add_done_callback(self._background.discard)
 
     async def _run_quietly(self, coroutine: Any) -> None:
-        with suppress(AcpError):  # a notification that does not arrive is nobody's to hear of
+        with suppress(AcpError):  # a notification that does not arrive concerns no caller
             await coroutine
 
 

@@ -1,4 +1,4 @@
-"""The MCP clients of one session of an agent: for whatever servers the session carries.
+"""The MCP clients of one session of an agent: for all servers of the session.
 
 Each server is one client of the official `mcp` package, the extra `parley-acp[mcp]`, which lives in
 a task of its own from the first use to the end of the session. One that cannot be opened, or has
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_PAGES = 100
-"""How many pages of tools are asked for; a server may not come to an end."""
+"""The maximum number of pages of tools that are requested; a server may never end."""
 _CLOSE_SECONDS = 10.0
 
 
@@ -106,7 +106,7 @@ class McpClients:
         return list(self._servers)
 
     async def list_tools(self) -> list[ServerTool]:
-        """Return the tools of all servers; `failures` has those that could not be asked."""
+        """Return the tools of all servers; `failures` has those that did not answer."""
         listed = await asyncio.gather(*map(self._tools_of, self._servers.values()))
         self._owners.clear()
         for tool in (tools := [tool for each in listed for tool in each]):
@@ -138,12 +138,12 @@ class McpClients:
             name: What it is called.
             arguments: What its schema asks for.
             server: Which server's; needed where several have a tool of this name.
-            give_up_after: How many seconds it may take; without bound if not given.
+            give_up_after: The maximum number of seconds; unbounded by default.
             progress: Called with how far it is, of how much, and a text.
 
         Raises:
             McpCallFailed: The server cannot be reached, has ended, or has refused.
-            KeyError: There is no such tool or server, or it is not clear which one is meant.
+            KeyError: The tool or server is unknown, or it is not clear which one is meant.
         """
         found = self._find(await self._owner(name) if server is None else server)
 
@@ -157,7 +157,7 @@ class McpClients:
 
         Raises:
             McpCallFailed: The server cannot be reached.
-            KeyError: There is no such server.
+            KeyError: The server is unknown.
         """
         return await self._find(server).client(self.open_seconds)
 
@@ -166,7 +166,9 @@ class McpClients:
             await self.list_tools()
         owners = self._owners.get(tool, [])
         if len(owners) > 1:
-            raise KeyError(f"the tool {tool} is of several servers, say which: {', '.join(owners)}")
+            raise KeyError(
+                f"the tool {tool} exists on several servers; name one of them: {', '.join(owners)}"
+            )
         if not owners:
             if len(self.failures) == 1:  # it is most likely there
                 raise next(iter(self.failures.values()))
@@ -210,7 +212,7 @@ class _ClientRun(Struct, frozen=True, eq=False):
 
 
 class _Server:
-    """One server, and the task in which its client lives."""
+    """A server, and the task in which its client lives."""
 
     def __init__(self, name: str, new_client: Callable[[], Client], stderr: Stderr) -> None:
         self.name = name
@@ -239,18 +241,18 @@ class _Server:
                 bound.reschedule(None)
                 ready.set_result(client)
                 await ending.wait()
-        except Exception as error:  # of the server or the SDK: whoever waits is told
+        except Exception as error:  # of the server or the SDK: the waiting caller gets it
             logger.info("the MCP server %s has ended", self.name, exc_info=error)
             problem = self._with_stderr(_describe_failure(error, seconds))
         finally:
             if not ready.done():
                 ready.set_exception(McpCallFailed(self.name, problem))
-                ready.exception()  # whoever waits gets it; perhaps nobody does any more
+                ready.exception()  # for the waiting caller, if there still is one
 
     def _with_stderr(self, problem: str) -> str:
-        """Return what is wrong with the last words of the process, if it had any."""
-        words = self._stderr.last_line
-        return f"{problem}; its last words: {words}" if words else problem
+        """Return a problem together with the end of the process's stderr, if there is any."""
+        stderr = self._stderr.last_line
+        return f"{problem}; stderr ends with: {stderr}" if stderr else problem
 
     async def during(self, operation: Awaitable[T]) -> T:
         """Wait for something that a client does; the end of the client is its end."""

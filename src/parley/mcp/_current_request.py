@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 
 class ServerRequest:
-    """One request that a server works on."""
+    """A request that a server works on."""
 
     def __init__(self, server: object, session: object = None) -> None:
         self.server = server

@@ -1,6 +1,6 @@
 """A place at which an agent finds a server that is really on the other side of an ACP connection.
 
-It listens on loopback, on a port that nobody chose, and lets in who has the token that was made for
+It listens on loopback, on a random port, and admits clients with the token that was made for
 this server and goes to the agent with its declaration.
 """
 
@@ -35,13 +35,13 @@ encode_message = msgspec.json.encode
 
 
 class Endpoint:
-    """One server, as an agent can reach it."""
+    """A server, as an agent can reach it."""
 
     def __init__(self, server_id: str) -> None:
         self.server_id = server_id
         """The server that it stands for."""
         self.slot = secrets.token_urlsafe(9)
-        """What it is called here, which tells nothing."""
+        """Its random name on this machine."""
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         """What opens it."""
         self.users: set[object] = set()
@@ -60,14 +60,14 @@ class Endpoint:
 
 
 class Listener(Protocol):
-    """What carries the conversations of endpoints."""
+    """A listener for the conversations of endpoints."""
 
     async def open(self) -> None:
         """Begin to listen."""
         ...
 
     def declaration(self, endpoint: Endpoint) -> dict[str, Raw]:
-        """Return how an agent is told of an endpoint, without the name of the server."""
+        """Return the declaration of an endpoint for an agent, without the name of the server."""
         ...
 
     async def aclose(self) -> None:

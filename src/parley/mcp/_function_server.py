@@ -51,7 +51,7 @@ _BLOCKS: tuple[type, ...] = (
 _SECTION = re.compile(r"^(Args|Arguments|Returns|Raises|Yields|Example|Examples|Note):\s*$")
 _ARGUMENT = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 _UNFIT = (InvalidSignature, NameError, PydanticUserError, ValueError)
-"""What is raised for a function whose signature cannot be used."""
+"""The errors that an unusable signature of a function raises."""
 _block: TypeAdapter[Any] = TypeAdapter(mcp_types.ContentBlock)
 
 
@@ -236,7 +236,7 @@ def _sent(value: Any) -> Any:
 
 
 def _described(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says of the function, and of its parameters by name."""
+    """Return the descriptions in a docstring: of the function, and of its parameters by name."""
     text: list[str] = []
     arguments: dict[str, list[str]] = {}
     section, latest, indent = "", "", 0

@@ -1,11 +1,11 @@
 """MCP's handshake, answered for a server that has none.
 
-MCP's revision of July 2026 has no `initialize`: each request says which revision it speaks and what
-its client can do, and `server/discover` tells what the server can. A client of before that is given
-an answer to its handshake that is made of the latter, and has its requests completed.
+MCP's revision of July 2026 has no `initialize`: each request states its revision and the
+capabilities of its client, and `server/discover` returns those of the server. The handshake of an
+older client is answered from the latter, and its requests are completed.
 
-Such a client is said to be able to do nothing, so that a server asks it for nothing: in this
-revision it asks by the result of a request, which the client would not understand.
+Such a client is declared to have no capabilities, so that a server requests nothing of it: in this
+revision it does so in the result of a request, which the client would not understand.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _KEY = "io.modelcontextprotocol/"
 
 
 class Handshake:
-    """What an older MCP client has said of itself, once."""
+    """The handshake of an older MCP client: its revision, name and capabilities."""
 
     METHOD: ClassVar[str] = "server/discover"
-    """What is asked to answer the handshake."""
+    """The request that is sent to answer the handshake."""
 
     def __init__(self, params: JsonObject) -> None:
         wanted = params.get("protocolVersion")
@@ -46,7 +46,7 @@ class Handshake:
         return answer
 
     def with_envelope(self, params: JsonObject | None) -> JsonObject:
-        """Return the params of a request with what each request says in the newer revision."""
+        """Return the params of a request with the members that the newer revision requires."""
         envelope: JsonObject = {
             f"{_KEY}protocolVersion": _MODERN,
             f"{_KEY}clientCapabilities": {},
@@ -60,7 +60,7 @@ class Handshake:
         """Return a result without what only the newer revision has.
 
         Raises:
-            McpFailure: It is no result yet: the server wants to be told something first.
+            McpFailure: The result is not final: the server needs input first.
         """
         fields = _fields(result)
         if fields.get("resultType", "complete") != "complete":

@@ -1,4 +1,4 @@
-"""One MCP server that runs here, as the official `mcp` package has it.
+"""An MCP server that runs here, as the official `mcp` package has it.
 
 The package calls the handlers of a server; Parley carries the messages. A request with MCP's own
 envelope (its revision of July 2026) stands alone; a `ServerConversation` has the handshake of the
@@ -58,14 +58,14 @@ def _lowlevel(value: object) -> Server[Any] | None:
 
 
 def _has_envelope(params: Json) -> bool:
-    """Return whether a request says by itself which revision of MCP it speaks."""
+    """Return whether a request names its revision of MCP."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and PROTOCOL_VERSION_META_KEY in meta
 
 
 @dataclass
 class _Exchange:
-    """What a handler of the server can send while it works on one message."""
+    """The messages that a handler of the server can send while it works on a message."""
 
     _notify: Notify
     _ask: Ask | None
@@ -162,7 +162,7 @@ class HostedServer:
             async with self.server.lifespan(self.server) as made:
                 state.set_result(made)
                 await self._is_withdrawn.wait()
-        except BaseException as error:  # of the server's program; who waits is told below
+        except BaseException as error:  # of the server's program; callers are notified below
             reraise_if_ending(error)
             logger.exception("the lifespan of the MCP server %s failed", self.name)
         finally:
@@ -170,7 +170,7 @@ class HostedServer:
                 state.set_exception(
                     McpServerFailed(f"The MCP server {self.name} cannot be started")
                 )
-                state.exception()  # whoever waits gets it; perhaps nobody does
+                state.exception()  # for the waiting caller, if there is one
                 self._state = None
 
     async def ask(self, method: str, params: Json, id: str | int, notify: Notify) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class HostedServer:
 
         Raises:
             McpFailure: The server refused it.
-            McpServerFailed: There is no server to answer.
+            McpServerFailed: The server has ended.
         """
         if method == "initialize":
             raise _no_handshake(params)
@@ -200,7 +200,7 @@ class HostedServer:
                 connection=connection,
                 lifespan_state=state,
             )
-        except BaseException as error:  # of the server: `_failure` says what the caller may know
+        except BaseException as error:  # of the server: `_failure` decides what the caller may know
             raise _failure(as_exception(error)) from error
         finally:
             exchange.is_over = True
@@ -294,7 +294,7 @@ class ServerConversation:
         exchange = _Exchange(self._notify, self._ask, id, token)
         try:
             return await self._runner.on_request(exchange, method, params)
-        except BaseException as error:  # of the server: `_failure` says what the caller may know
+        except BaseException as error:  # of the server: `_failure` decides what the caller may know
             raise _failure(as_exception(error)) from error
         finally:
             exchange.is_over = True

@@ -62,7 +62,7 @@ def _is_for_msgspec(annotation: Any) -> bool:
 
 
 class _ByMsgspec:
-    """Has pydantic leave one type to msgspec."""
+    """A pydantic annotation that leaves a type to msgspec."""
 
     def __init__(self, tp: Any, schemas: dict[str, Any]) -> None:
         self._type: Any = tp

@@ -70,7 +70,7 @@ def open_client(
             headers = {each.name: each.value for each in found.headers}
             return Client(sse_client(found.url, headers=headers), mode="legacy", client_info=info)
         case _:
-            raise Unsupported(f"there is no way to reach a server of the kind {server.tag}")
+            raise Unsupported(f"servers of the kind {server.tag} cannot be reached")
 
 
 @asynccontextmanager

@@ -6,9 +6,9 @@ older one, of peers of summer 2026, has connections: `mcp/connect` opens one, `m
 both ways on it with the bare MCP result, `mcp/disconnect` closes it. Which form a message has is
 read off its keys.
 
-A provider knows no connection of ACP: whoever has one gives it what arrives (`request`, `notified`)
-and an `Outlet` for what the servers say. Both speak plain JSON, which is the same in both versions
-of the protocol. A server's id cannot be guessed, and it is told only to the session it is for.
+A provider knows no connection of ACP: its owner passes it what arrives (`request`, `notified`)
+and an `Outlet` for the messages of the servers. Both use plain JSON, which is the same in both
+versions of the protocol. A server's id cannot be guessed, and only its own session gets it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Id: TypeAlias = str | int | None
 
 
 class Outlet(Protocol):
-    """Where a provider sends `mcp/message` to, the params as plain JSON."""
+    """The receiver of a provider's `mcp/message`, with params as plain JSON."""
 
     async def request(self, params: dict[str, Any]) -> Any:
         """Send it as a request and return its result; a `RequestError` is an error of MCP."""
@@ -67,7 +67,7 @@ class Outlet(Protocol):
 
 
 class _Message(Struct, rename="camel"):
-    """What of a message names its way, and what it carries."""
+    """The routing members of a message, and its content."""
 
     server_id: str | None = None
     request_id: str | None = None
@@ -91,7 +91,7 @@ class Provider:
 
     def __init__(self, outlet: Outlet) -> None:
         self.outlet = outlet
-        """Where to send what the servers say."""
+        """The outlet for the messages of the servers."""
         self._servers: dict[str, HostedServer] = {}
         self._open: dict[str, ServerConversation] = {}
 
@@ -108,7 +108,7 @@ class Provider:
 
         Raises:
             Unsupported: The `mcp` package is not installed.
-            TypeError: It is no such server.
+            TypeError: It is not such a server.
         """
         server = _new_hosted_server(server, name, session)
         server_id = secrets.token_urlsafe(18)
@@ -120,11 +120,11 @@ class Provider:
 
         Args:
             functions: See `parley.mcp._function_server`.
-            name: What the agent is told that the server is called.
+            name: The name of the server for the agent.
 
         Raises:
             Unsupported: The `mcp` package is not installed.
-            TypeError: Something is no function that can be a tool.
+            TypeError: Something is not a function that can be a tool.
         """
         return self.add(new_function_server(functions, name=name))
 
@@ -193,7 +193,7 @@ class Provider:
         raise MethodNotFound(data={"method": method})
 
     def notified(self, params: Raw | bytes) -> None:
-        """Take an `mcp/message` that is a notification; one for nobody is ignored."""
+        """Take an `mcp/message` that is a notification; one with an unknown id is ignored."""
         try:
             message = _read(params)
         except InvalidParams as error:
@@ -296,7 +296,7 @@ def new_function_server(
 
     Raises:
         Unsupported: The `mcp` package is not installed.
-        TypeError: Something is no function that can be a tool, or two have the same name.
+        TypeError: Something is not a function that can be a tool, or two have the same name.
     """
     try:
         from ._function_server import function_server

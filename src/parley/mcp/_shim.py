@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def _read_input(connection: socket.socket) -> None:
-    """Pass on what the agent says; at its end the whole ends."""
+    """Pass on the agent's messages; exit at their end."""
     try:
         while data := os.read(0, _CHUNK):
             connection.sendall(data)

@@ -44,11 +44,11 @@ class Stderr:
     @contextmanager
     def opened(self) -> Generator[TextIO]:
         """Return a file for a process to use as its stderr."""
-        ours, theirs = os.pipe()
-        inlet = self._inlet = FdReader(ours, self._take, lambda _: None, is_exclusive=True)
+        own_end, child_end = os.pipe()
+        inlet = self._inlet = FdReader(own_end, self._take, lambda _: None, is_exclusive=True)
         inlet.start()
         try:
-            with os.fdopen(theirs, "w") as file:
+            with os.fdopen(child_end, "w") as file:
                 yield file
         finally:
             inlet.read_available()
