@@ -159,7 +159,7 @@ def test_a_replay_needs_no_agent(tmp_path: Path) -> None:
             *PARLEY, "chat", "--replay", source, "--speed", "0", env=TERM
         ) as terminal:
             terminal.shows("plan:done")
-            terminal.shows("the record ends here")
+            terminal.shows("end of the recording")
             assert terminal.leave() == 0
     with run_in_terminal(*PARLEY, "chat", "--replay", "nothing", env=TERM) as terminal:
         terminal.shows("neither a file nor a session")

@@ -1,4 +1,4 @@
-"""One headless conversation with an agent; `parley run` and `parley chat` are views of it.
+"""A headless conversation with an agent; `parley run` and `parley chat` are views of it.
 
 Nothing here knows a screen or the command line.
 """

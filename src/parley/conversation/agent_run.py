@@ -37,7 +37,7 @@ class AgentRun(Struct, eq=False):
     news: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when there may be something to do."""
     history: list[v2.SessionUpdate] = field(default_factory=list[v2.SessionUpdate])
-    """What was said in the session that is being resumed."""
+    """The history of the session that is being resumed."""
     turn: PromptTurn | None = None
     is_preparing: bool = False
     """Whether the files are read that a prompt mentions."""

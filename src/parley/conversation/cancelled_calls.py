@@ -19,7 +19,7 @@ def call_statuses(session: Session, announced: Collection[str]) -> dict[str, str
 
 
 def show_cancelled_calls(session: Session, before: dict[str, str], view: View) -> None:
-    """Show the tool calls whose status we have changed to cancelled."""
+    """Show the tool calls that were marked as cancelled here."""
     for call in session.transcript.tool_calls.values():
         if call.id in before and call.status != before[call.id]:
             view.updated(v2.ToolCallUpdated(tool_call_id=call.id, status=call.status))

@@ -5,7 +5,7 @@ they begin, else by a part, else by their letters in order; the shorter ones fir
 
 Nothing is computed per file and key: the names stand in one text, one a line, shortest first, and
 that is searched for as many hits as are shown. So a key costs a few searches through a text of some
-megabytes, whatever is typed.
+megabytes for any input.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Completion", "Index", "Item", "completion_at", "in_commands"]
 
 _SHOWN = 20
 _MOST_COMMANDS = 200
-"""So many are shown where nothing is typed but the slash."""
+"""The maximum number of rows while only the slash is typed."""
 _LOOKED_AT = 200
 """Of this many names that have the letters in order, those with the closest letters are shown."""
 _COMMAND = re.compile(r"\s*/(\S*)")

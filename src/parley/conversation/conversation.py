@@ -1,4 +1,4 @@
-"""One agent, one session, and the prompts that wait for it.
+"""A conversation: an agent, a session, and the queue of prompts.
 
 Theory of operation. A conversation is a series of runs of its agent. In each run the agent is
 started, the session opened or resumed, and then the queue is worked off, one prompt after the
@@ -16,8 +16,8 @@ together with two facts: whether a question to the user is open, and whether the
     dead       an error has ended the run                  dead      dead        dead
     closed     `close` was called, and no process is left  closed    closed      closed
 
-What was said before is shown in one of three ways. An agent that can load a session replays it, and
-the view gets that. One that can only resume it is silent, so the view gets it from the journal.
+The history of a resumed session is shown in one of three ways. An agent that can load a session
+replays it, and the view gets that. If it can only resume, the view gets it from the journal.
 After a restart the view has it already: then only the new transcript is filled, and the view gets
 no updates. A view that shows no history gets none of this.
 """
@@ -94,7 +94,7 @@ _TRANSITIONS: dict[tuple[Phase, Event], Phase] = {
     ("dead", "closed"): "closed",
     ("closed", "closed"): "closed",
 }
-"""A session is left when a run ends, for whatever reason, and when a login restarts the agent."""
+"""A session is left when a run ends, for any reason, and when a login restarts the agent."""
 _STATES: dict[Phase, tuple[State, State, State]] = {
     "starting": ("starting", "starting", "waiting"),
     "open": ("idle", "running", "waiting"),
@@ -174,8 +174,8 @@ class Conversation:
         self._phase: Phase = "starting"
         self._run = AgentRun()
         self._is_shown = False
-        """Whether the view has what was said in the session."""
-        self._is_closing = self._is_given_up = False
+        """Whether the view has the history of the session."""
+        self._is_closing = self._is_start_cancelled = False
         self._restarted = asyncio.Event()
         self._ended = asyncio.Event()
 
@@ -193,13 +193,13 @@ class Conversation:
 
     @property
     def _is_busy(self) -> bool:
-        """Whether the agent works on something, also on what did not begin here."""
+        """Return whether the agent works on something, also on what did not begin here."""
         run = self._run
         return run.turn is not None or run.is_preparing or self.transcript.state in _WORKING
 
     @property
     def is_cancelling(self) -> bool:
-        """Whether a turn was cancelled and has not ended yet."""
+        """Return whether a turn was cancelled and has not ended yet."""
         return self._run.is_cancelling
 
     @property
@@ -216,12 +216,12 @@ class Conversation:
 
     @property
     def transcript(self) -> Transcript:
-        """What was said, with title, usage, cost, options and commands."""
+        """Return the transcript, with title, usage, cost, options and commands."""
         return Transcript() if self.session is None else self.session.transcript
 
     @property
     def is_resumed(self) -> bool:
-        """Whether the session is the one that there was before."""
+        """Return whether the session is the one that there was before."""
         resumable, session = self.resumable, self.session
         return resumable is not None and session is not None and resumable.session_id == session.id
 
@@ -231,7 +231,7 @@ class Conversation:
         record, transcript = self.record, self.transcript
         name, title = (None, None) if record is None else (record.name, record.title)
         first = next((each.text for each in transcript.messages if each.role == "user"), "")
-        begin = " ".join(first[: 10 * _LONGEST_TITLE].split())  # asked often, and it may be long
+        begin = " ".join(first[: 10 * _LONGEST_TITLE].split())  # called often; it may be long
         return name or transcript.title or title or begin[:_LONGEST_TITLE]
 
     @property
@@ -245,7 +245,7 @@ class Conversation:
 
     @property
     def stderr_tail(self) -> str:
-        """What the agent has written to stderr last in this run: errors first, sanitized."""
+        """Return the last lines on stderr in this run: errors first, sanitized."""
         return stderr_excerpt(self._run.stderr.decode(errors="replace"))
 
     # What the user does
@@ -266,11 +266,11 @@ class Conversation:
         self.view.changed()
 
     async def cancel(self) -> None:
-        """Cancel what the agent does; an agent that is not ready yet is given up."""
+        """Cancel what the agent does; if it is not ready yet, cancel its start."""
         if self._phase == "open":
             await self._cancel_turn()
         elif self._phase == "starting" and self._run.task is not None:
-            self._is_given_up = True
+            self._is_start_cancelled = True
             self._run.task.cancel()
 
     async def restart(self) -> None:
@@ -299,7 +299,7 @@ class Conversation:
             await self._ended.wait()
 
     def kill(self) -> None:
-        """Kill an agent that does not end when asked to."""
+        """Kill an agent that does not exit by itself."""
         pid = self._run.pid
         if pid is not None and self._phase not in ("dead", "closed"):
             signal_group(pid, SIGKILL)
@@ -337,14 +337,14 @@ class Conversation:
     async def _run_agent(self) -> None:
         self.error = None
         self.away_reason = ""
-        self._is_given_up = False
+        self._is_start_cancelled = False
         self._restarted.clear()
         run = self._run = AgentRun()
         self._move("started")
         self.view.changed()
         error = await self._outcome(run)
-        if error is None and self._is_given_up:
-            error = ConnectFailed(f"{self.name} was given up before it was ready")
+        if error is None and self._is_start_cancelled:
+            error = ConnectFailed(f"the start of {self.name} was cancelled")
         if error is not None and not self._is_closing:
             self._move("failed")
             self.error = error
@@ -370,7 +370,7 @@ class Conversation:
                 run.watcher.cancel()
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, AcpError):
-            raise error  # of the view, or a mistake of ours
+            raise error  # of the view, or a defect in this program
         return error
 
     async def _serve(self, run: AgentRun) -> None:
@@ -484,10 +484,10 @@ class Conversation:
         if self.setup.options.is_strict:
             raise error
         self._run.history = []
-        self.view.noted(f"{self.name} {why}; a new session has begun, without what was said before")
+        self.view.noted(f"{self.name} {why}; a new session has begun, without the earlier messages")
 
     async def _known_history(self, connection: Connection) -> list[v2.SessionUpdate]:
-        """Return what was said before, as far as the agent will not replay it."""
+        """Return the earlier messages that the agent will not replay."""
         features = connection.features
         if self._is_shown:
             return list(self.transcript.replay()) if features.resume else []
@@ -501,7 +501,7 @@ class Conversation:
         return await asyncio.to_thread(read)
 
     def _begin(self, session: Session) -> None:
-        """Take a session as the one of this conversation, with what was said in it."""
+        """Make a session the one of this conversation, together with its history."""
         if session is self.session:
             return
         history, self._run.history = self._run.history, []
@@ -783,7 +783,7 @@ class Conversation:
         self._run.is_logging_in = True
         try:
             await connection.with_login(require_login)
-        except (LocalProtocolError, Unsupported) as error:  # there is no such login method
+        except (LocalProtocolError, Unsupported) as error:  # an unknown login method
             raise AuthRequired(str(error)) from error
         except RequestError as error:
             if isinstance(error, AuthRequired):
@@ -793,7 +793,7 @@ class Conversation:
             self._run.is_logging_in = False
 
     def _give_key_hint(self, error: AcpError) -> None:
-        """If a login is required, name the keys that are set and that the agent does not get."""
+        """Name the keys that are set but not passed on, if a login is required."""
         if isinstance(error, AuthRequired) and (
             hint := key_hint(error, self.setup, self.connection)
         ):

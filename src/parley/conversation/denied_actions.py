@@ -40,7 +40,7 @@ class DeniedActions:
         """The ids of the calls that have ended in this turn, in their order."""
         self._unexamined = 0
         """The number of calls that have ended in this turn and are not compared with the rules."""
-        self._asked: set[str] = set()
+        self._requested: set[str] = set()
         self._has_advised = False
 
     def add_update(self, update: v2.SessionUpdate) -> None:
@@ -56,7 +56,7 @@ class DeniedActions:
         """Note that the agent asked about a tool call."""
         subject = decision.request.subject
         if isinstance(subject, v2.ToolCallPermissionSubject):
-            self._asked.add(subject.tool_call.tool_call_id)
+            self._requested.add(subject.tool_call.tool_call_id)
 
     async def report(self, session: Session, agent: str) -> list[str]:
         """Return a sentence for each denied action since the last report, and what to do.
@@ -65,23 +65,23 @@ class DeniedActions:
             session: The session whose turn has ended.
             agent: The name of the agent for people.
         """
-        ended, asked, unexamined = list(self._ended), set(self._asked), self._unexamined
+        ended, requested, unexamined = list(self._ended), set(self._requested), self._unexamined
         self._ended.clear()
-        self._asked.clear()
+        self._requested.clear()
         self._unexamined = 0
         sentences: list[str] = []
         for tool_call_id in ended:
             call = session.transcript.tool_calls.get(tool_call_id)
-            if call is None or (call.status == "failed" and tool_call_id in asked):
+            if call is None or (call.status == "failed" and tool_call_id in requested):
                 continue  # what was asked and then failed was held back
             subject, verdict = await run_off_loop(is_small(call), self._judge, call, session)
             if verdict.decision == "deny":
                 did = "did" if call.status == "completed" else "tried"
-                why = "it was denied" if tool_call_id in asked else "a rule denies it"
-                how = "" if tool_call_id in asked else " without asking"
-                what = ", ".join(_describe(subject))
+                why = "it was denied" if tool_call_id in requested else "a rule denies it"
+                suffix = "" if tool_call_id in requested else " without asking"
+                action = ", ".join(_describe(subject))
                 sentences.append(
-                    f"{agent} {did} this{how}, although {why}: {what} ({verdict.reason})"
+                    f"{agent} {did} this{suffix}, although {why}: {action} ({verdict.reason})"
                 )
         if (more := len(sentences) - _MAX_SENTENCES) > 0:
             sentences[_MAX_SENTENCES:] = [f"{agent} did {more:,} more things that are denied"]

@@ -1,4 +1,4 @@
-"""Which of the user's variables an agent that requires a login may be missing.
+"""A hint for logins: variables of the user that the agent may be missing.
 
 Agents get an allow-list of variables, so an API key in the user's environment does not reach them
 unless it is passed on. An agent without its key usually requires a login, and the user, who has set
@@ -45,7 +45,7 @@ def missing_keys(
     """Return the keys that are set here and that the agent probably needs but does not get.
 
     Args:
-        texts: What the agent said: its error and its login methods. A key that they name is meant.
+        texts: The agent's error and its login methods. A key that they name is meant.
         names: The name and the command of the agent, by which known agents are recognized.
         environ: The user's environment.
         passed: The names of the variables that the agent gets.
@@ -78,7 +78,7 @@ def key_hint(error: AuthRequired, setup: ConversationSetup, connection: Connecti
 
 
 def env_hint(keys: list[str]) -> str:
-    """Return a sentence that says how to pass keys on; empty without any."""
+    """Return a sentence on how to pass keys on; empty without any."""
     if not keys:
         return ""
     flags = " ".join(f"--env {name}" for name in keys)

@@ -86,8 +86,8 @@ def attach_mentions(
         if wanted is None or wanted in blocks:
             continue
         try:
-            is_given = wanted.path in given and wanted.first is None
-            near = Roots([str(Path(wanted.path).parent)]) if is_given else roots
+            is_dropped = wanted.path in given and wanted.first is None
+            near = Roots([str(Path(wanted.path).parent)]) if is_dropped else roots
             attachment = _Attachment(near.confine(wanted.path), wanted, features, room)
             blocks[wanted] = attachment.block()
             room -= attachment.taken
@@ -143,7 +143,7 @@ def _exists(text: str, base: Path) -> bool:
 
 
 class _Attachment:
-    """One file, as a block."""
+    """A file, as a block."""
 
     def __init__(
         self, place: SafePath, wanted: _Wanted, features: AgentFeatures, room: int

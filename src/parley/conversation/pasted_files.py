@@ -75,5 +75,5 @@ def _path(word: str) -> Path | None:
     try:
         path = Path(os.path.normpath(Path(word).expanduser()))
         return path if path.is_absolute() and path.is_file() else None
-    except (OSError, RuntimeError, ValueError):  # not a path, or there is no such home directory
+    except (OSError, RuntimeError, ValueError):  # not a path, or an unknown home directory
         return None

@@ -1,7 +1,7 @@
 """A recorded session as a stream of updates, at its own or another speed.
 
-There is no agent: frames of a journal or of an exported file are played again, with version 2 types
-whichever version was spoken. Long pauses are shortened. It can be paused, played step by step, and
+No agent is involved: the frames of a journal or of an exported file are played again, always with
+version 2 types. Long pauses are shortened. It can be paused, played step by step, and
 skipped to the end of a turn.
 """
 
@@ -63,7 +63,7 @@ class Playback:
 
     @property
     def is_paused(self) -> bool:
-        """Whether it waits to be resumed."""
+        """Return whether it waits to be resumed."""
         return self._is_paused
 
     def pause(self) -> None:
@@ -126,7 +126,7 @@ def load_recording(
         cwd: Where names of sessions count first.
 
     Raises:
-        LookupError: There is no such file and no such session, or several sessions.
+        LookupError: No file and no session has this name, or several sessions have it.
         ValueError: The file is not a recording.
         OSError: The file cannot be read.
     """

@@ -61,12 +61,12 @@ class PromptHistory:
         """The project of each directory."""
 
     async def load(self) -> None:
-        """Read the earlier sessions; what was asked meanwhile stays first."""
+        """Read the earlier sessions; prompts sent meanwhile stay first."""
         found = await asyncio.to_thread(lambda: list(self._earlier()))
         self.prompts = list(dict.fromkeys([*self.prompts, *found]))[:MAX_PROMPTS]
 
     def add(self, prompt: str) -> None:
-        """Remember what is asked now."""
+        """Add a prompt."""
         prompt = prompt.strip()
         if prompt and len(prompt) <= MAX_CHARACTERS:
             kept = (each for each in self.prompts if each != prompt)

@@ -46,11 +46,11 @@ class ConversationOptions(Struct, frozen=True, kw_only=True):
     deny: Sequence[Rule] = ()
     """What is refused without asking."""
     allows_unasked: bool = False
-    """Whether to permit what the user would have to be asked for."""
+    """Whether to permit everything that would need a question to the user."""
     env: Mapping[str, str] = {}
     """Environment variables for the agent; they take precedence over its configuration."""
     inherit: Sequence[str] = ()
-    """Names of further variables of ours that it inherits."""
+    """Names of further environment variables that it inherits."""
     remote: Mapping[str, Any] = {}
     """Fields of `Remote` that take precedence over the agent's configuration."""
     protocol: int | None = None
@@ -126,22 +126,22 @@ class ConversationSetup:
 
     @property
     def is_demo(self) -> bool:
-        """Whether nobody chose an agent, so that the demo agent answers: a hint is in order."""
+        """Return whether no agent was chosen, so that the demo agent responds with a hint."""
         return self.agent.is_demo
 
     @property
     def is_remote(self) -> bool:
-        """Whether the agent is elsewhere, so that it is connected to and not started."""
+        """Return whether the agent is elsewhere, so that it is connected to and not started."""
         return isinstance(self.agent.target, str) and is_remote(self.agent.target)
 
     @property
     def process(self) -> Process:
-        """How the agent is started, if it is a command."""
+        """Return how to start the agent, if it is a command."""
         return replace(self.agent.process, grace_after=self.options.grace_after)
 
     @property
     def remote(self) -> Remote:
-        """How the agent is reached, if it is a URL."""
+        """Return how to reach the agent, if it is a URL."""
         return self.agent.remote
 
     @property
@@ -188,7 +188,7 @@ class ConversationSetup:
         if self.options.open_files:
             options["editor"] = self.open_files
         if self.options.has_workspace:
-            # Permission is asked for whatever runs, so a line for a shell may be run as one.
+            # Permission is asked for every command, so a line for a shell may be run as one.
             options["workspace"] = Workspace(
                 self.cwd,
                 self.additional_directories,
@@ -294,8 +294,8 @@ def _agent(target: Target | Resolved | None) -> Resolved:
     return Resolved(target=target)
 
 
-def _directory(given: str | Path) -> Path:
-    path = Path(given).absolute()
-    if not path.is_dir():
-        raise ConfigError(f"there is no directory {given}")
-    return path
+def _directory(path: str | Path) -> Path:
+    directory = Path(path).absolute()
+    if not directory.is_dir():
+        raise ConfigError(f"there is no directory {path}")
+    return directory

@@ -34,12 +34,12 @@ class View:
     questions: Collection[Question] = ()
     """The kinds of questions that it can put to the user; the agent is offered no others."""
     shows_history = False
-    """Whether it shows what was said before in a session that is resumed."""
+    """Whether it shows the history of a session that is resumed."""
 
     def opened(self, conversation: Conversation, *, is_again: bool) -> None:
         """Handle that there is a session and its transcript.
 
-        With `shows_history`, what was said before follows as updates. After a restart (`is_again`)
+        With `shows_history`, the history follows as updates. After a restart (`is_again`)
         that is on the screen already and does not follow: only the transcript is another one.
         """
 

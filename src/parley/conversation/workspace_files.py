@@ -1,9 +1,10 @@
 """The files of a workspace, to choose from.
 
-Where there is git it is asked, which knows what is ignored. Elsewhere directories are walked, but
-not hidden ones, not those that programs fill, and not those that are huge. Both are bounded in time
-and number: what is missing can still be written by hand. Nothing that the repository configures is
-run. A link that leads out of the workspace is not offered, nor what is there no more.
+In a git repository, git lists the files, because it knows which are ignored. Elsewhere directories
+are walked, but not hidden ones, not those that programs fill, and not those that are huge. Both are
+bounded in time and number: what is missing can still be written by hand. Nothing that the
+repository configures is run. A link that leads out of the workspace is not offered, nor is a file
+that was deleted.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class WorkspaceFiles:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether they were listed lately."""
+        """Return whether they were listed lately."""
         return self._listed_at is not None and time.monotonic() - self._listed_at < FRESH_AFTER
 
     async def refresh(self) -> None:

@@ -162,7 +162,7 @@ async def _name(app: ChatApp, name: str) -> None:
     if chat is None:
         return
     if not name:
-        app.say("say which name: /name NAME")
+        app.say("give a name: /name NAME")
         chat.composer.text = "/name "
     else:
         chat.conversation.rename(name)
@@ -189,10 +189,10 @@ async def _fold(app: ChatApp, _: str) -> None:
 
 async def _copy(app: ChatApp, _: str) -> None:
     transcript = app.tab.shown.transcript
-    said = [each.text for each in transcript.messages if each.role == "agent" and each.text]
-    if said:
-        app.copy_to_clipboard(said[-1])
-    app.say("the last answer is copied" if said else "there is no answer yet")
+    texts = [each.text for each in transcript.messages if each.role == "agent" and each.text]
+    if texts:
+        app.copy_to_clipboard(texts[-1])
+    app.say("the last answer is copied" if texts else "there is no answer yet")
 
 
 async def _links(app: ChatApp, _: str) -> None:
@@ -202,7 +202,7 @@ async def _links(app: ChatApp, _: str) -> None:
     link = await app.push_screen_wait(ListPicker("Open a link", rows, nothing=nothing))
     if link is not None:
         is_open = await asyncio.to_thread(app.opener, link)
-        app.say("opened in the browser" if is_open else "there is no browser here to open it")
+        app.say("opened in the browser" if is_open else "no browser was found")
 
 
 def links_in(transcript: Transcript) -> list[str]:
@@ -225,8 +225,8 @@ async def _pictures(app: ChatApp, _: str) -> None:
         app.tab.note(f"the image is not opened: {error}", "error")
         return
     is_open = await asyncio.to_thread(app.opener, place.as_uri())
-    how = "opened" if is_open else "there is nothing here that opens it"
-    app.tab.note(f"{how}; a copy is {place}, until you leave")
+    result = "opened" if is_open else "no program to open it was found"
+    app.tab.note(f"{result}; a copy is {place}, until you leave")
 
 
 async def _export(app: ChatApp, file: str) -> None:
@@ -296,9 +296,9 @@ async def _quit(app: ChatApp, _: str) -> None:
 
 
 def _chat(app: ChatApp) -> Chat | None:
-    """Return the conversation that is seen, or say that there is none."""
+    """Return the visible conversation; if there is none, show a message and return None."""
     if app.chat is None:
-        app.say("there is no agent in a replay")
+        app.say("a replay has no agent")
     return app.chat
 
 

@@ -25,7 +25,7 @@ _OPEN = ("pending", "in_progress")
 
 
 async def fork_session(app: ChatApp, chat: Chat) -> Record | None:
-    """Let the agent fork the session, and return the record of the new one.
+    """Fork the session, and return the record of the new one.
 
     The new session is closed on this connection, because it is resumed in a tab of its own.
     """
@@ -51,7 +51,7 @@ async def fork_session(app: ChatApp, chat: Chat) -> Record | None:
 
 
 async def cancel_one(app: ChatApp, chat: Chat) -> None:
-    """Let the user choose one tool call or command of the agent, and cancel only that."""
+    """Show a list of the agent's tool calls and commands, and cancel the one that is chosen."""
     session = chat.conversation.session
     rows = [] if session is None else list(_cancellable_rows(session))
     nothing = "Nothing that is running can be cancelled by itself. Esc cancels the whole turn."
@@ -81,7 +81,7 @@ def _cancellable_rows(session: Session) -> Iterator[Row[Callable[[], Awaitable[N
 
 
 async def set_provider(app: ChatApp, chat: Chat) -> None:
-    """Let the user choose a provider of the agent's model calls, and configure or disable it."""
+    """Show a list of the agent's model providers; configure or disable the one that is chosen."""
     connection = chat.conversation.connection
     if connection is None or not connection.features.providers:
         app.say(f"{chat.conversation.name} does not let its providers be configured")
@@ -93,8 +93,8 @@ async def set_provider(app: ChatApp, chat: Chat) -> None:
     if provider is None:
         return
     if provider.current is not None and not provider.required:
-        what = [Row(True, "Configure"), Row(False, "Disable")]
-        configures = await app.push_screen_wait(ListPicker(provider.provider_id, what))
+        choices = [Row(True, "Configure"), Row(False, "Disable")]
+        configures = await app.push_screen_wait(ListPicker(provider.provider_id, choices))
         if configures is None:
             return
         if not configures:

@@ -41,7 +41,7 @@ from .dialogs.pickers import LoginPicker
 from .dialogs.url_card import UrlCard
 from .render.blocks import Block, Kind, Note, one_line
 from .render.welcome import Welcome
-from .status import MARKS, how_to_go_on, pieces_of
+from .status import MARKS, describe_exit, pieces_of
 from .tab import Tab
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _THERE = ("idle", "running", "waiting")
 _PHASES = {"starting": "start", "running": "turn", "waiting": "turn"}
 """The phase that the status shows the duration of, by state."""
 
-_OURS = tuple(each.name for each in COMMANDS)
+_OWN_COMMANDS = tuple(each.name for each in COMMANDS)
 
 
 class Chat(Tab, View):
@@ -148,12 +148,12 @@ class Chat(Tab, View):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a question to the user is open."""
+        """Return whether a question to the user is open."""
         return self.conversation.state == "waiting"
 
     @property
     def is_unused(self) -> bool:
-        """Whether there is no prompt yet."""
+        """Return whether there is no prompt yet."""
         return not self.conversation.transcript.entries and not self.conversation.queue
 
     # The screen
@@ -225,7 +225,7 @@ class Chat(Tab, View):
             pieces_of(self.conversation, self.theme, seconds=seconds, has_card=has_card)
         )
         _show_line(self._queue, self._queued())
-        _show_line(self._dead, how_to_go_on(self.conversation) if state == "dead" else "")
+        _show_line(self._dead, describe_exit(self.conversation) if state == "dead" else "")
 
     def _queued(self) -> str:
         queue = self.conversation.queue
@@ -246,7 +246,7 @@ class Chat(Tab, View):
         if not text:
             if self.conversation.state == "dead":
                 await self.conversation.restart()
-        elif text.startswith("/") and self._is_ours(word):
+        elif text.startswith("/") and self._is_own_command(word):
             self.post_message(self.Commanded(word, argument.strip()))
         else:
             if text.startswith("/"):
@@ -255,18 +255,18 @@ class Chat(Tab, View):
             self.conversation.send(text)
             self.history.follow()
 
-    def _is_ours(self, word: str) -> bool:
-        return word not in self._theirs() and word in _OURS
+    def _is_own_command(self, word: str) -> bool:
+        return word not in self._agent_commands() and word in _OWN_COMMANDS
 
-    def _theirs(self) -> list[str]:
+    def _agent_commands(self) -> list[str]:
         commands = self.conversation.transcript.commands
         return [each.name for each in commands if isinstance(each, v2.Command)]
 
     def _check_command(self, word: str) -> None:
-        """Report a command that nobody has, if the agent has listed its commands."""
-        theirs = self._theirs()
-        if theirs and word not in theirs and word.isidentifier():
-            close = get_close_matches(word, [*theirs, *_OURS], 1)
+        """Report an unknown command, if the agent has listed its commands."""
+        offered = self._agent_commands()
+        if offered and word not in offered and word.isidentifier():
+            close = get_close_matches(word, [*offered, *_OWN_COMMANDS], 1)
             hint = f"; /{close[0]} is one" if close else ""
             self.note(f"there is no command /{word}{hint}: it is sent to the agent as text")
 
@@ -337,8 +337,8 @@ class Chat(Tab, View):
         if is_again:
             self.shown.transcript = conversation.transcript
             if conversation.is_resumed:
-                how = "is there" if conversation.setup.is_remote else "runs"
-                self.note(f"{conversation.name} {how} again, and the session is resumed")
+                verb = "is there" if conversation.setup.is_remote else "runs"
+                self.note(f"{conversation.name} {verb} again, and the session is resumed")
             return
         self.begin(conversation.transcript)
         for note in self._early:
@@ -380,13 +380,15 @@ class Chat(Tab, View):
 
     def decided(self, decided: PermissionDecision) -> None:
         """Show how a question for permission ended."""
-        what = describe_decision(decided)
+        question = describe_decision(decided)
         chosen = "no answer" if decided.option is None else decided.option.name
         if decided.by == "user":
-            said = "allowed" if decided.is_allowed else "not allowed"
-            self.note(f"{what} — you: {chosen} ({said})", "good" if decided.is_allowed else "info")
+            verdict = "allowed" if decided.is_allowed else "not allowed"
+            self.note(
+                f"{question} — you: {chosen} ({verdict})", "good" if decided.is_allowed else "info"
+            )
         else:
-            self.note(f"{what} — {chosen}: {decided.verdict.reason}")
+            self.note(f"{question} — {chosen}: {decided.verdict.reason}")
 
     def ended(self, result: TurnResult) -> None:
         """Look at the state soon; the stop reason is an update."""
@@ -419,7 +421,7 @@ class Chat(Tab, View):
         return await self._ask(PermissionCard(request, call, cwd=cwd))
 
     async def ask_form(self, form: v2.ElicitationFormMode, session: Session | None) -> Reply:
-        """Let the user fill in a form."""
+        """Ask the user to fill in a form."""
         return await self._ask(FormCard(form, agent=self.conversation.name))
 
     async def ask_url(self, request: v2.ElicitationUrlMode, session: Session | None) -> Reply:
@@ -468,9 +470,9 @@ class Chat(Tab, View):
         return cast("ChatApp", self.whole)
 
     async def _ask(self, card: Dialog[T]) -> T:
-        return await self.dock.ask(card, self._asked, self.composer.focus_input)
+        return await self.dock.ask(card, self._on_question, self.composer.focus_input)
 
-    def _asked(self) -> None:
+    def _on_question(self) -> None:
         """Leave the focus in the input while the user types; no key may be taken for an answer."""
         is_still = monotonic() - self.composer.touched_at > _FOCUS_AFTER
         if self.composer.text or not is_still:

@@ -101,9 +101,9 @@ class Palette(Provider):
         """Yield the entries that match."""
         matcher = self.matcher(query)
         for each in self._entries():
-            by_what = matcher.match(each.what) / 2 if each.what else 0
+            by_description = matcher.match(each.what) / 2 if each.what else 0
             by_name = matcher.match(f"/{each.name}") if each.name else 0
-            if score := max(matcher.match(each.text), by_what, by_name):
+            if score := max(matcher.match(each.text), by_description, by_name):
                 shown = matcher.highlight(str(each.shown)) if each.name else each.shown
                 yield Hit(score, shown, each.run, text=each.text, help=each.what or None)
 

@@ -162,7 +162,7 @@ class Composer(Vertical):
 
     @property
     def is_listing(self) -> bool:
-        """Whether a list is open."""
+        """Return whether a list is open."""
         return self._list.display
 
     @property
@@ -181,7 +181,7 @@ class Composer(Vertical):
 
     @property
     def has_keys(self) -> bool:
-        """Whether the input has the focus."""
+        """Return whether the input has the focus."""
         return self._area.has_focus
 
     def refresh_completions(self) -> None:

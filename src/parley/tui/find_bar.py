@@ -52,13 +52,13 @@ class FindBar(Horizontal):
         self._found: Sequence[Block] = ()
         self._at = 0
         self._input = Input(compact=True, placeholder="words of the conversation")
-        self._told = Static("", markup=False)
+        self._count = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the input and the number of matches."""
         yield Static("find", markup=False)
         yield self._input
-        yield self._told
+        yield self._count
 
     def on_mount(self) -> None:
         """Stop the cursor from blinking, which would repaint it all the time."""
@@ -96,8 +96,8 @@ class FindBar(Horizontal):
         if self._found:
             self._go()
         else:
-            self._told.update("no matches" if words else "")
+            self._count.update("no matches" if words else "")
 
     def _go(self) -> None:
         self._history.go_to(self._found[self._at])
-        self._told.update(f"{self._at + 1} of {len(self._found)} · ↑↓ · Esc")
+        self._count.update(f"{self._at + 1} of {len(self._found)} · ↑↓ · Esc")

@@ -78,11 +78,11 @@ def _paint(width: int, theme: Theme) -> list[Line]:
         lines += [[], *wrap([(heading, theme.heading)], width)]
         column = 2 + max(len(left) for left, _ in rows)
         for left, right in rows:
-            name, what = (left, theme.strong), (right, Style.null())
+            name, text = (left, theme.strong), (right, Style.null())
             if width < _NARROW_CELLS:
                 lines += wrap([name], width)
-                lines += indent(wrap([what], width - 2), ("  ", Style.null()))
+                lines += indent(wrap([text], width - 2), ("  ", Style.null()))
             else:
-                told = wrap([what], width - column)
-                lines += indent(told, (f"{left:<{column}}", theme.strong))
+                description = wrap([text], width - column)
+                lines += indent(description, (f"{left:<{column}}", theme.strong))
     return lines[1:]

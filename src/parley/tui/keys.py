@@ -16,7 +16,7 @@ KEYS: dict[str, tuple[tuple[str, str], ...]] = {
     "In the input": (
         ("Enter", "send; while the agent works, the prompt is queued"),
         ("Ctrl-J, Shift-Enter", "new line; also Alt-Enter, and Enter after a \\"),
-        ("Up, Down", "earlier prompts; Up takes back a queued one first"),
+        ("Up, Down", "earlier prompts; Up first returns a queued one to the input"),
         ("/", "commands of Parley and the agent"),
         ("@", "files to send along: @src/app.py, @src/app.py:10-20"),
         ("Tab", "accept a completion; else go to a question or the history"),

@@ -26,7 +26,7 @@ class LogForwarder(logging.Handler):
         """Prepare.
 
         Args:
-            say: Shows a line; called on the event loop.
+            say: Called on the event loop with each line.
         """
         super().__init__(logging.WARNING)
         self._say = say

@@ -56,15 +56,15 @@ class Player(Tab):
             if room is not None:
                 await room
         self._is_over = True
-        self.note("the record ends here")
+        self.note("end of the recording")
 
     def tick(self) -> None:
-        """Show where it is."""
+        """Show the position of the replay."""
         super().tick()
         playback, theme = self.playback, self.theme
         state = "over" if self._is_over else "paused" if playback.is_paused else "playing"
         speed = "at once" if playback.speed is None else f"{playback.speed:g}x"
-        space = "goes on" if playback.is_paused else "pauses"
+        space = "resumes" if playback.is_paused else "pauses"
         keys = f"Space {space} · → steps · +/- speed · s skips · e ends"
         if self._is_over:
             keys = "Ctrl-Q leaves"
@@ -79,7 +79,7 @@ class Player(Tab):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let keys be letters while the words to find are typed."""
+        """Disable the keys that are letters while the find bar is open."""
         return not self.find_bar.display or action not in ("pause", "step")
 
     def action_pause(self) -> None:

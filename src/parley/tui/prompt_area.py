@@ -41,7 +41,7 @@ class PromptArea(TextArea):
             self.call_after_refresh(self._place_cursor)
 
     def _place_cursor(self) -> None:
-        # Textual does not say what an app returns.
+        # Textual leaves the return type of an app open.
         self.app.cursor_position = self.cursor_screen_offset  # pyright: ignore[reportUnknownMemberType]
 
     async def on_key(self, event: events.Key) -> None:

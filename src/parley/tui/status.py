@@ -1,4 +1,4 @@
-"""The line below the input: who answers, what goes on, what it has taken, where.
+"""The status line below the input: agent, state, duration, usage and directory.
 
 On a narrow screen the less important pieces are left out, so that nothing is ever cut in the middle
 but the last one that remains.
@@ -32,8 +32,8 @@ __all__ = [
     "MARKS",
     "Piece",
     "Status",
+    "describe_exit",
     "fitted",
-    "how_to_go_on",
     "money",
     "pieces_of",
     "short_number",
@@ -55,11 +55,11 @@ _MODEL = ("model", "model_config")
 _LONGEST_PATH = 30
 _AWAY = "Connection lost, reconnecting. Press F5 to retry now."
 _SLOW_AFTER = 3.0
-"""So many seconds after the start of an agent its user is told how to give up."""
+"""The seconds after which the status of a starting agent names the key that cancels the start."""
 
 
 class Piece(NamedTuple):
-    """Something to be told."""
+    """A text on the status line."""
 
     text: str
     style: Style
@@ -70,7 +70,7 @@ class Piece(NamedTuple):
 
 
 class Status(Widget):
-    """Shows pieces on one line."""
+    """The status line; shows pieces."""
 
     DEFAULT_CSS = """
     Status {
@@ -83,12 +83,12 @@ class Status(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._pieces: Sequence[Piece] = ()
-        self._said: Piece | None = None
-        self._hush: Timer | None = None
+        self._message: Piece | None = None
+        self._message_timer: Timer | None = None
 
     @property
     def text(self) -> str:
-        """What it shows now."""
+        """Return the text that is shown now."""
         return fitted(self._all(), self.size.width).text
 
     def show(self, pieces: Sequence[Piece]) -> None:
@@ -98,19 +98,19 @@ class Status(Widget):
             self.refresh()
 
     def say(self, text: str, seconds: float) -> None:
-        """Say something for a while, before everything else."""
-        if self._hush is not None:
-            self._hush.stop()
-        self._said = Piece(text, theme_of(self).warning, 0)
-        self._hush = self.set_timer(seconds, self._be_quiet)
+        """Show a text for a while, before everything else."""
+        if self._message_timer is not None:
+            self._message_timer.stop()
+        self._message = Piece(text, theme_of(self).warning, 0)
+        self._message_timer = self.set_timer(seconds, self._clear_message)
         self.refresh()
 
-    def _be_quiet(self) -> None:
-        self._said = self._hush = None
+    def _clear_message(self) -> None:
+        self._message = self._message_timer = None
         self.refresh()
 
     def _all(self) -> list[Piece]:
-        return [*([] if self._said is None else [self._said]), *self._pieces]
+        return [*([] if self._message is None else [self._message]), *self._pieces]
 
     def render_line(self, y: int) -> Strip:
         """Return the line; what Textual does with lines makes it inert once more."""
@@ -148,13 +148,13 @@ def _length(pieces: Sequence[Piece]) -> int:
 def pieces_of(
     conversation: Conversation, theme: Theme, *, seconds: float | None, has_card: bool
 ) -> list[Piece]:
-    """Return what there is to tell of a conversation.
+    """Return the pieces that describe a conversation.
 
     Args:
-        conversation: Whose state it is.
+        conversation: The conversation.
         theme: The styles.
-        seconds: How long the turn, or the start, takes already; None: there is none.
-        has_card: Whether keys go to the question that it asks.
+        seconds: The duration of the turn or the start so far; None if there is none.
+        has_card: Whether keys go to its question.
     """
     transcript = conversation.transcript
     queued = len(conversation.queue)
@@ -197,14 +197,14 @@ def _state(
     return Piece(f"{MARKS[state]} {text}", style, 0)
 
 
-def how_to_go_on(conversation: Conversation) -> str:
+def describe_exit(conversation: Conversation) -> str:
     """Return the state of an agent that has exited, and the keys to continue."""
     name = one_line(conversation.name)
     if isinstance(conversation.error, AuthRequired):
         return f"✗ {name} requires a login. Press F5 or Enter to log in, Ctrl-N to start over."
     if conversation.setup.is_remote:
-        how = "is disconnected" if conversation.session is not None else "cannot be reached"
-        return f"✗ {name} {how}. Press F5 or Enter to reconnect, Ctrl-N to start over."
+        problem = "is disconnected" if conversation.session is not None else "cannot be reached"
+        return f"✗ {name} {problem}. Press F5 or Enter to reconnect, Ctrl-N to start over."
     if conversation.session is None:
         return f"✗ {name} has not started. Press F5 or Enter to try again, Ctrl-N to start over."
     return f"✗ {name} has ended. Press F5 or Enter to restart and resume, Ctrl-N to start over."

@@ -1,4 +1,4 @@
-"""One tab: a history and what stands below it. A conversation has one, and a replay."""
+"""A tab: a history and the widgets below it. Conversations and replays are shown in tabs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .status import Status
 __all__ = ["Tab"]
 
 _PERIOD = 0.1
-"""How often what has changed is looked at."""
+"""The seconds between two checks for changes."""
 
 
 class Tab(Vertical):
@@ -39,7 +39,7 @@ class Tab(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "Back", show=False)]
 
     class Changed(Message):
-        """Its name or its mark are others now."""
+        """The label or the mark of the tab has changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,43 +47,43 @@ class Tab(Vertical):
         self.find_bar = FindBar(self.history)
         self.status = Status()
         self.shown = TranscriptRenderer(self.history, Transcript())
-        """Turns updates into what is seen."""
-        self._told = ("", "")
+        """Renders updates in the history."""
+        self._last_label = ("", "")
 
     @property
     def label(self) -> str:
-        """What to call it; an agent may have named it."""
+        """Return the label of the tab; an agent may have named it."""
         raise NotImplementedError
 
     @property
     def mark(self) -> str:
-        """What goes on, as one character; empty if nothing does."""
+        """Return the state as one character; empty if there is nothing to show."""
         return ""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for the user."""
+        """Return whether it waits for the user."""
         return False
 
     @property
     def whole(self) -> App[Any]:
-        """The app; Textual does not say what it returns."""
+        """Return the app, whose type Textual leaves open."""
         return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
     @property
     def theme(self) -> Theme:
-        """The styles of the app."""
+        """Return the styles of the app."""
         return theme_of(self)
 
     def compose(self) -> ComposeResult:
-        """Lay out the history, what is below it, and the status."""
+        """Lay out the history, the widgets below it, and the status."""
         yield self.history
         yield from self.compose_below()
         yield self.find_bar
         yield self.status
 
     def compose_below(self) -> ComposeResult:
-        """Lay out what is below the history."""
+        """Lay out the widgets below the history."""
         yield from ()
 
     def on_mount(self) -> None:
@@ -102,18 +102,18 @@ class Tab(Vertical):
             self.work(self.shown.run, "paint")
 
     def work(self, does: WorkType[None], group: str) -> None:
-        """Do something beside, as long as this is there, in place of what the group did."""
+        """Run a worker until the tab is removed; it replaces the one of its group."""
         self.run_worker(does, group=group, exclusive=True)
 
     def tick(self) -> None:
-        """Look at what has changed; called ten times a second."""
-        told = (self.label, self.mark)
-        if told != self._told:
-            self._told = told
+        """Check for changes; called ten times a second."""
+        label = (self.label, self.mark)
+        if label != self._last_label:
+            self._last_label = label
             self.post_message(self.Changed())
 
     def note(self, text: str, kind: Kind = "info", *, more: str = "") -> None:
-        """Say something ourselves."""
+        """Show a note of this program."""
         self.shown.add(Note(text, kind, more=more))
 
     def find(self, words: str = "") -> None:
@@ -121,21 +121,21 @@ class Tab(Vertical):
         self.find_bar.open(words)
 
     def on_find_bar_closed(self, event: FindBar.Closed) -> None:
-        """Let the user go on."""
+        """Return the focus when the find bar is closed."""
         event.stop()
         self.take_focus()
 
     def take_focus(self) -> None:
-        """Put the focus where keys are most likely meant."""
+        """Put the focus on the widget that most keys are for."""
         self.history.focus()
 
     async def action_back(self) -> None:
-        """Do what Esc means here."""
+        """Follow the end of the history again; bound to Esc."""
         self.history.follow()
         self.take_focus()
 
     async def shut(self) -> None:
-        """End what runs behind it."""
+        """Stop the conversation or the replay of the tab."""
 
     def kill(self) -> None:
-        """End it without mercy."""
+        """Stop it at once."""

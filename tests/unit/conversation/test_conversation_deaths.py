@@ -167,7 +167,7 @@ async def test_an_agent_that_hangs_at_its_start_can_be_given_up(tmp_path: Path) 
         await view.until(lambda: "thinking" in conversation.stderr_tail)
         await conversation.cancel()
         await view.until_state("dead")
-        assert "was given up before it was ready" in str(view.deaths[0])
+        assert "was cancelled" in str(view.deaths[0])
         assert [each.text for each in conversation.queue] == ["later"]
 
 

@@ -355,7 +355,7 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         talk = Talk(app, pilot)
         await talk.until(lambda: "paused" in talk.status)
-        assert "Space goes on" in talk.status
+        assert "Space resumes" in talk.status
         assert playback.played == 0
         await talk.press("right", "right")
         await talk.until(lambda: playback.played == 2)
@@ -370,8 +370,8 @@ async def test_a_record_is_played_paused_and_stepped(tmp_path: Path) -> None:
         await talk.until_painted("plan n p")
         await talk.press("escape")
         await talk.press("e")
-        await talk.until_shown("the record ends here")
+        await talk.until_shown("end of the recording")
         assert "plan:done" in talk.shown
         await talk.until(lambda: "Ctrl-Q leaves" in talk.status)
         await talk.press("ctrl+n")
-        assert "no agent in a replay" in talk.status
+        assert "a replay has no agent" in talk.status

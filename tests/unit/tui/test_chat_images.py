@@ -148,7 +148,7 @@ async def test_a_picture_is_a_line_and_opened_as_a_copy(works: bool) -> None:
         await talk.until_painted("▣ image  text/html  17 bytes  /pictures opens it")
         assert viewer.seen == []
         await opened(talk, lambda: "until you leave" in talk.shown)
-        assert ("there is nothing here that opens it" in talk.shown) is not works
+        assert ("no program to open it was found" in talk.shown) is not works
         assert viewer.seen == [PNG]
         assert viewer.place.suffix == ".png"
         assert viewer.place.stat().st_mode & 0o077 == 0

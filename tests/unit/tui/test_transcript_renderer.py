@@ -225,6 +225,7 @@ async def test_text_is_shown_as_markdown() -> None:
     [
         ("end_turn", []),
         ("cancelled", ["! cancelled"]),
+        ("interrupted", ["! the turn was interrupted: the connection or the agent ended"]),
         ("_tired", ["! stopped: _tired"]),
         ("refusal", ["! the agent refused: it will not remember this prompt or its response"]),
     ],

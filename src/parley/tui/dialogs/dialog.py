@@ -40,7 +40,7 @@ class InputGuard:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it is on the screen."""
+        """Return whether it is on the screen."""
         return self._since is not None
 
     def is_over(self, at: float) -> bool:
@@ -81,7 +81,7 @@ class Dialog(Vertical, Generic[T], can_focus=True):
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer."""
+        """Return whether there is an answer."""
         return self._replied.is_set()
 
     async def answer(self) -> T:

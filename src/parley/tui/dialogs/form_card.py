@@ -88,7 +88,7 @@ class FormCard(Dialog[v2.CreateElicitationResponse]):
 
     @property
     def can_submit(self) -> bool:
-        """Whether all required fields can be filled in here."""
+        """Return whether all required fields can be filled in here."""
         return not self._lacking and len(self.form.requested_schema.properties) <= MAX_FIELDS
 
     def compose(self) -> ComposeResult:
@@ -184,7 +184,7 @@ class FormCard(Dialog[v2.CreateElicitationResponse]):
         elif key == "enter" and is_in_actions:
             self._act()
         elif key == "enter":
-            self._go_on()
+            self._next_field()
         elif key in ("up", "down") and is_in_actions:
             self.actions.move(-1 if key == "up" else 1)
         elif key == "down" and self.has_focus:
@@ -217,7 +217,7 @@ class FormCard(Dialog[v2.CreateElicitationResponse]):
         if isinstance(stop.parent, Field):
             self.call_after_refresh(stop.parent.scroll_visible, animate=False, immediate=True)
 
-    def _go_on(self) -> None:
+    def _next_field(self) -> None:
         """Go to the next field; from the last one, submit."""
         fields = self._stops[:-1]
         if fields and fields[-1].has_focus and self.can_submit:

@@ -94,7 +94,7 @@ class CheckList(Rows[Any]):
             self.toggle()
         else:
             if event.key == "enter" and not self.has_several:
-                self._choose_marked()  # and the form goes on
+                self._choose_marked()  # and the form continues
             return
         event.stop()
         event.prevent_default()
@@ -266,8 +266,8 @@ def _value(field: Field) -> Any:
         return UNSET
     if not control.has_several:
         return control.chosen[0] if control.chosen else UNSET
-    is_said = control.chosen or field.is_required or getattr(kind, "default", None)
-    return control.chosen if is_said else UNSET
+    is_sent = control.chosen or field.is_required or getattr(kind, "default", None)
+    return control.chosen if is_sent else UNSET
 
 
 def _number(word: str) -> int | float | str:

@@ -1,7 +1,7 @@
 """Fuzzy search for lists and the palette.
 
 Each typed word must be in a text, either as it is or as letters in the same order. The time is
-linear in the lengths of both, whatever text an agent sends.
+linear in the lengths of both, for any text of an agent.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ class PermissionCard(Dialog[PermissionAnswer]):
         if place := self.options.place:
             lines += wrap([(f"{place} of the options: ↑ ↓", theme.warning)], width)
         if self.scope is not None:
-            told = f"The answer will be remembered in this {self.scope}."
-            lines += wrap([(told, theme.warning)], width)
+            hint = f"The answer will be remembered in this {self.scope}."
+            lines += wrap([(hint, theme.warning)], width)
         count = min(len(self.request.options), 9)
         choosing = ", ".join([*self._letters, "1" if count == 1 else f"1-{count}"])
         remembering = "s, p remember in session, project"

@@ -138,9 +138,9 @@ def _paths(call: ToolCallEntry | None, real: tuple[str, ...], diffs: list[v2.Dif
     shown = changed_paths(diffs)
     named = [] if call is None else call.locations
     places = [each for each in named if each.line or each.path not in shown]
-    told = [f"{each.path}:{each.line}" if each.line else each.path for each in places]
+    texts = [f"{each.path}:{each.line}" if each.line else each.path for each in places]
     known = {*shown, *(each.path for each in places)}
-    return list(dict.fromkeys([*told, *(each for each in real if each not in known)]))
+    return list(dict.fromkeys([*texts, *(each for each in real if each not in known)]))
 
 
 def _claim_lines(

@@ -59,7 +59,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         *,
         nothing: str = "There is nothing to choose from.",
         current: T | None = None,
-        is_asked: bool = False,
+        is_unrequested: bool = False,
     ) -> None:
         """Offer rows.
 
@@ -68,7 +68,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             rows: The rows.
             nothing: The text if there are none.
             current: The value of the row that the mark begins on; by default the first.
-            is_asked: Whether it appears without a request of the user: then the mark begins
+            is_unrequested: Whether it appears without a request of the user: then the mark begins
                 nowhere, and keys that are pressed at that moment choose nothing.
         """
         super().__init__()
@@ -77,7 +77,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         self._title_line = ""
         self._nothing = nothing
         self._count_extra = 0
-        self._is_asked = is_asked
+        self._is_unrequested = is_unrequested
         self.input_guard = InputGuard()
         """The time in which no key chooses, if it is a question."""
         self.head = Pane(self._paint_head, id="head")
@@ -160,14 +160,14 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
         able = [number for number, row in enumerate(rows) if row.can_choose]
         if current is not None:
             able = [number for number in able if rows[number].value == current] or able
-        return able[0] if able and (is_typed or not self._is_asked) else None
+        return able[0] if able and (is_typed or not self._is_unrequested) else None
 
     def _paint_head(self, width: int, theme: Theme) -> list[Line]:
         extra, count = self._count_extra, len(self._offered)
         shown = len(self.list.all_rows) - extra
-        told = f"  {count:,}" if shown == count else f"  {shown:,} of {count:,}"
-        told += f", and {extra:,} more" if extra else ""
-        return [clip([(self._title_line, theme.strong), (told, theme.faint)], width)]
+        count_text = f"  {count:,}" if shown == count else f"  {shown:,} of {count:,}"
+        count_text += f", and {extra:,} more" if extra else ""
+        return [clip([(self._title_line, theme.strong), (count_text, theme.faint)], width)]
 
     def _paint_keys(self, width: int, theme: Theme) -> list[Line]:
         lines: list[Line] = []
@@ -181,7 +181,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
     def on_input_changed(self, message: Input.Changed) -> None:
         """Filter."""
         message.stop()
-        if self._is_asked:
+        if self._is_unrequested:
             self.input_guard.begin()
         self.refilter()
 
@@ -214,7 +214,7 @@ class ListPicker(ModalScreen[T | None], Generic[T]):
             self.chosen(message.row)
 
     def _counts(self, at: float) -> bool:
-        return not self._is_asked or self.input_guard.is_over(at)
+        return not self._is_unrequested or self.input_guard.is_over(at)
 
 
 def _ungrouped(row: Row[T]) -> Row[T]:

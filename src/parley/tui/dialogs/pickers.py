@@ -24,7 +24,7 @@ from .rows import Row
 __all__ = ["AgentPicker", "LoginPicker", "OptionPicker", "SessionPicker"]
 
 Search: TypeAlias = Callable[[str], Awaitable[Sequence[Hit]]]
-"""Finds what was said, in any session."""
+"""A full-text search of all sessions."""
 Setting: TypeAlias = tuple[str, str | bool]
 """The id of an option and a value for it."""
 
@@ -122,21 +122,21 @@ class LoginPicker(ListPicker[str]):
     def __init__(self, methods: Sequence[v2.AuthMethod]) -> None:
         rows = [_login_row(each) for each in methods]
         nothing = "The agent offers no way to log in."
-        super().__init__("The agent wants a login", rows, nothing=nothing, is_asked=True)
+        super().__init__("The agent wants a login", rows, nothing=nothing, is_unrequested=True)
 
 
 def _login_row(method: v2.AuthMethod) -> Row[str]:
     match method:
         case v2.AuthMethodTerminal():
-            how = " ".join(["its program runs in this terminal", *method.args])
+            procedure = " ".join(["its program runs in this terminal", *method.args])
         case v2.AuthMethodAgent():
-            how = "the agent carries it out"
+            procedure = "the agent carries it out"
         case Unknown(tag):
             return Row("", tag, "a kind of login that is not known here", can_choose=False)
     return Row(
         method.method_id,
         method.name,
-        f"({how})",
+        f"({procedure})",
         below=method.description or method.method_id,
         words=method.method_id,
     )

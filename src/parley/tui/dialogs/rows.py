@@ -175,8 +175,8 @@ class Rows(ScrollView, Generic[T], can_focus=False):
         if self.mark is None or self.mark >= len(self._tops):
             return
         top = self._tops[self.mark] if self.mark else 0
-        behind = self._tops[self.mark + 1 : self.mark + 2] or [len(self._places)]
-        region = Region(0, top, self.size.width, behind[0] - top)
+        below = self._tops[self.mark + 1 : self.mark + 2] or [len(self._places)]
+        region = Region(0, top, self.size.width, below[0] - top)
         self.scroll_to_region(region, animate=False, force=True, immediate=True)
 
     def on_focus(self) -> None:

@@ -68,7 +68,7 @@ class UrlCard(Dialog[v2.CreateElicitationResponse]):
 
     @property
     def can_open(self) -> bool:
-        """Whether the address is one of a web page."""
+        """Return whether the address is one of a web page."""
         return not self._problem
 
     def complete(self) -> None:
@@ -153,7 +153,7 @@ class UrlCard(Dialog[v2.CreateElicitationResponse]):
         return action is not None
 
     def _copy(self) -> None:
-        # Textual does not say what an app returns.
+        # Textual leaves the return type of an app open.
         self.app.copy_to_clipboard(self.request.url)  # pyright: ignore[reportUnknownMemberType]
         self._is_copied = True
         self._show_message("Copied, if this terminal allows it.")

@@ -189,14 +189,14 @@ class EditorApp(App[int]):
     @on(SuggestionArea.Decided)
     async def _decided(self, message: SuggestionArea.Decided) -> None:
         async with self._telling() as client:
-            await self._sync_text()  # what was typed behind the key
+            await self._sync_text()  # the text that was typed after the key
             shown = None if client is None else client.shown
             if client is None or shown is None or shown.uri != self.file.uri:
                 return  # it has just gone
             self._follows = True
             self._show_status("")
             if message.takes:
-                # At the same moment as the client: keys may be pressed while the agent is told.
+                # Together with the client: keys may be pressed while the agent is being notified.
                 self._apply_suggestion(shown)
                 await client.accept(shown)
             else:
@@ -226,7 +226,7 @@ class EditorApp(App[int]):
         self._follows = True
         async with self._telling() as client:
             if client is None or await client.ask() is None:
-                self._say(self._trouble or "There is no suggestion here.")
+                self._say(self._trouble or "No suggestion here.")
             self._paint_suggestion()  # which may have been out of sight
 
     async def action_save(self) -> None:

@@ -58,7 +58,7 @@ def open_file(path: Path | None) -> OpenFile:
     """Read a file; a missing one is new, and without a path it is the sample.
 
     Raises:
-        ConfigError: This editor cannot edit it; the text says why.
+        ConfigError: This editor cannot edit the file; the message has the reason.
     """
     if path is None:
         return OpenFile(None, SAMPLE)

@@ -111,7 +111,7 @@ class SuggestionArea(TextArea):
         # overtake it.
         bound = self._bindings.key_to_bindings.get(event.key, [])
         is_decision = self.is_asking and event.key in _KEYS
-        is_question = not is_decision and event.key == "tab" and self._is_behind_text()
+        is_question = not is_decision and event.key == "tab" and self._is_after_text()
         if is_decision or is_question or bound or event.key == "escape":
             event.stop()
             event.prevent_default()
@@ -122,7 +122,7 @@ class SuggestionArea(TextArea):
         elif bound:
             await self.run_action(bound[0].action)
 
-    def _is_behind_text(self) -> bool:
+    def _is_after_text(self) -> bool:
         """Return whether the cursor is after more than indentation, with nothing selected."""
         line, column = self.cursor_location
         head = self.document.get_line(line)[:column]
@@ -137,10 +137,10 @@ class SuggestionArea(TextArea):
         wraps = self.wrapped_document.get_offsets(line_index)
         last = wraps[-1] if wraps else 0
         theme = theme_of(self)
-        gone = theme.removed + theme.bad + Style(strike=True)
+        removed = theme.removed + theme.bad + Style(strike=True)
         ghost = theme.good + Style(italic=True, dim=not theme.has_colours)
         for mark in reversed(marks):
-            line.stylize(gone, mark.start, mark.end)
+            line.stylize(removed, mark.start, mark.end)
             if mark.end >= last and self._has_room(mark):
                 tail = line[mark.end :]
                 line = line[: mark.end]

@@ -4,7 +4,7 @@
 line, which progress bars need. Every other sequence is dropped whole: cursor movements, titles,
 clipboard, device strings, queries, in their short and their long form, also when one is cut between
 two pieces; where the output is cut makes no difference. Programs that draw on the whole screen are
-not emulated, and `is_screen` tells that there was one. The lines and their number are bounded.
+not emulated, and `is_screen` is true if there was one. The lines and their number are bounded.
 
 Reference: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
 """
@@ -170,7 +170,7 @@ class AnsiOutput:
                 self._control(character) if character <= "\x9f" else self._put(character)
 
     def _finish(self, letter: str) -> None:
-        """Do what a sequence says if it is about this line, else only remember what it was."""
+        """Carry out a sequence that concerns this line; only record any other."""
         if letter == "m" and not self._read.strip("0123456789;:"):
             self._colour(self._read)
         elif letter == "K":
@@ -208,25 +208,25 @@ class AnsiOutput:
         if not text.isascii():
             text = sanitize_text(text)
         text = text[: MAX_LINE_CHARS - self._column]
-        behind = self._column + len(text)
+        end = self._column + len(text)
         if self._cells is not None or self._column != self._length:
-            self._split()[self._column : behind] = [(each, self.style) for each in text]
+            self._split()[self._column : end] = [(each, self.style) for each in text]
         else:
-            self._length = behind
+            self._length = end
             if self._row and self._row[-1][1] is self.style:
                 self._row[-1] = (self._row[-1][0] + text, self.style)
             elif text:
                 self._row.append((text, self.style))
-        self._column = behind
+        self._column = end
 
-    def _erase(self, what: str) -> None:
+    def _erase(self, mode: str) -> None:
         """Clear the line: after the cursor, up to it, or all of it."""
         cells = self._split()
-        if what in ("", "0", "2"):
+        if mode in ("", "0", "2"):
             del cells[self._column :]
-        if what in ("1", "2"):
-            gone = min(self._column + (what == "1"), len(cells))
-            cells[:gone] = [(" ", _NONE)] * gone
+        if mode in ("1", "2"):
+            erased = min(self._column + (mode == "1"), len(cells))
+            cells[:erased] = [(" ", _NONE)] * erased
 
     def _end_line(self) -> None:
         if len(self.lines) == self.lines.maxlen:
@@ -272,7 +272,7 @@ def _apply(style: Style, parameters: str) -> Style:
             if len(code) == 1:
                 code = [code[0], *(each[0] if each else 0 for each in codes[position:][:4])]
                 position += {5: 2, 2: 4}.get(code[1] if len(code) > 1 else 0, 1)
-            elif len(code) == 6:  # with a colour space, which nobody uses
+            elif len(code) == 6:  # with a colour space, which is rare
                 code = [*code[:2], *code[3:]]
             colour = _colour_of(code[1:])
             if colour is not None:

@@ -2,7 +2,7 @@
 
 A block is one piece of the conversation: a paragraph, a piece of code, a card. It keeps its source
 and paints itself for a width when it comes into view; a new `version` means that it must be painted
-again. A block makes the text that it is given inert before it does anything else with it.
+again. A block sanitizes its text before it does anything else with it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MARKS: dict[str, str] = {"info": "·", "good": "✓", "warning": "!", "error": 
 
 
 class Block(Protocol):
-    """One piece of the history."""
+    """A piece of the history."""
 
     version: int
     """Changes when the block must be painted again."""
@@ -76,7 +76,7 @@ class Foldable(Block, Protocol):
 
     @property
     def can_fold(self) -> bool:
-        """Whether there is a difference now."""
+        """Return whether there is a difference now."""
         ...
 
 
@@ -232,5 +232,5 @@ def truncate_lines(
     hidden = len(lines) + unpainted - most
     if hidden <= 1:  # the line with the number would take the same room
         return lines
-    told = clip([(f"… {hidden:,} more lines", theme.faint)], width)
-    return [told, *lines[hidden:]] if keeps_end else [*lines[:most], told]
+    hidden_line = clip([(f"… {hidden:,} more lines", theme.faint)], width)
+    return [hidden_line, *lines[hidden:]] if keeps_end else [*lines[:most], hidden_line]

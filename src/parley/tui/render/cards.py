@@ -55,7 +55,7 @@ class Card:
 
     @property
     def can_fold(self) -> bool:
-        """Whether there is something to fold."""
+        """Return whether there is something to fold."""
         return True
 
     def touch(self) -> None:
@@ -233,17 +233,19 @@ class CompactionCard(Card):
 
     def rows(self, width: int, theme: Theme) -> list[Line]:
         """Return the status and the summary."""
-        what = self._compaction
+        compaction = self._compaction
         words = {
             "in_progress": "compacting the context…",
             "completed": "the context was compacted",
             "failed": "the context could not be compacted",
             "cancelled": "compaction cancelled",
-        }.get(what.status, f"compaction: {one_line(what.status)}")
-        style = theme.bad if what.status == "failed" else theme.accent
-        error = f"  {one_line(what.error)}" if what.error else ""
+        }.get(compaction.status, f"compaction: {one_line(compaction.status)}")
+        style = theme.bad if compaction.status == "failed" else theme.accent
+        error = f"  {one_line(compaction.error)}" if compaction.error else ""
         lines = wrap([("≡ ", style), (words, theme.faint), (error, theme.bad)], width)
-        body = [line for each in what.content for line in content_lines(each, width - 2, theme)]
+        body = [
+            line for each in compaction.content for line in content_lines(each, width - 2, theme)
+        ]
         return lines + self.part(body, width, theme, 2)
 
     def plain(self) -> str:

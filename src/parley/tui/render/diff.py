@@ -170,16 +170,16 @@ def _beside(shown: Iterable[_Row | str], digits: int, width: int, theme: Theme) 
 
 def _pairs(shown: Iterable[_Row | str]) -> Iterator[tuple[_Row | str | None, _Row | None]]:
     """Pair removed lines with the lines that replace them."""
-    gone: list[_Row] = []
-    come: list[_Row] = []
+    removed: list[_Row] = []
+    added: list[_Row] = []
     for row in [*shown, ""]:
         if isinstance(row, _Row) and row.line.sign == "+":
-            come.append(row)
+            added.append(row)
             continue
-        if come or not (isinstance(row, _Row) and row.line.sign == "-"):
-            yield from zip_longest(gone, come)
-            gone, come = [], []
+        if added or not (isinstance(row, _Row) and row.line.sign == "-"):
+            yield from zip_longest(removed, added)
+            removed, added = [], []
         if isinstance(row, _Row) and row.line.sign == "-":
-            gone.append(row)
+            removed.append(row)
         elif row:
             yield row, row if isinstance(row, _Row) else None

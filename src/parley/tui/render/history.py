@@ -90,7 +90,7 @@ class History(ScrollView, can_focus=True):
         self._anchor = (0, 0)  # the block at the top of the view, and its line there
         self._layout_key: _LayoutKey | None = None
         self._is_due = False
-        self._is_held = False
+        self._is_layout_paused = False
         self._is_moving = False  # this widget scrolls, not the reader
         self._is_painting = False
         self._words = ""
@@ -123,8 +123,8 @@ class History(ScrollView, can_focus=True):
 
     def drop(self, *blocks: Block) -> None:
         """Remove blocks."""
-        gone = {id(each) for each in blocks}
-        found = [index for index, each in enumerate(self.blocks) if id(each) in gone]
+        removed = {id(each) for each in blocks}
+        found = [index for index, each in enumerate(self.blocks) if id(each) in removed]
         while found:  # those next to each other at once, the last first
             last = first = found.pop()
             while found and found[-1] == first - 1:
@@ -229,16 +229,16 @@ class History(ScrollView, can_focus=True):
 
     def hold(self) -> None:
         """Postpone the layout until `release`, to do it once for many changes."""
-        self._is_held = True
+        self._is_layout_paused = True
 
     def release(self) -> None:
         """Update the layout after `hold`."""
-        self._is_held = False
+        self._is_layout_paused = False
         self.update_layout()
 
     def _changed(self) -> None:
         """Schedule an update of the layout, once for many changes."""
-        if not self._is_due and not self._is_held and self.is_mounted:
+        if not self._is_due and not self._is_layout_paused and self.is_mounted:
             self._is_due = True
             self.call_next(self.update_layout)
 
@@ -307,10 +307,10 @@ class History(ScrollView, can_focus=True):
         self._anchor = self._layout.block_at(y) or (0, 0)
         self.update_layout()
 
-    def scroll_to(self, x: float | None = None, y: float | None = None, **how: Any) -> None:
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
         """Scroll without animation, which would conflict with the anchor."""
-        how["animate"] = False
-        super().scroll_to(x, y, **how)
+        options["animate"] = False
+        super().scroll_to(x, y, **options)
 
     # Painting
 

@@ -32,7 +32,7 @@ _LINE_CHARS = 2_000
 _MAX_SIZE = (4_000, 100)
 """The maximum size of a paragraph or a table in one block: characters and lines."""
 _MAX_NESTED_SIZE = (16_000, 400)
-"""The same for nested blocks, whose rest would be parsed differently after a cut."""
+"""The same for nested blocks; after a cut their rest would be parsed differently."""
 _TABLE_HEAD = 2
 _SLICE_CHARS = 4_096
 _MARK = re.compile(r"( {0,3}(?:[-+*]|\d{1,9}[.)]))([ \t]*)")
@@ -86,12 +86,12 @@ class MarkdownStream:
 
     @property
     def has_pending_text(self) -> bool:
-        """Whether text is waiting for `step`."""
+        """Return whether text is waiting for `step`."""
         return bool(self._pending)
 
     @property
     def is_full(self) -> bool:
-        """Whether more text is waiting than one step processes."""
+        """Return whether more text is waiting than one step processes."""
         return self._waiting > _SLICE_CHARS
 
     def feed(self, text: str) -> None:
@@ -198,9 +198,9 @@ class MarkdownStream:
             after = parts[position + 1] if position + 1 < len(parts) else None
             if part.kind == "fence" and part.start < last:
                 self._open_fence(part, lines[part.start])
-                behind = self._take_code(lines, part.start + 1)
-                if behind is None or behind != part.end:
-                    return behind
+                next_line = self._take_code(lines, part.start + 1)
+                if next_line is None or next_line != part.end:
+                    return next_line
                 continue
             cut = _cut(part, lines)
             if cut is None and not (is_end or (after is not None and after.start < last)):

@@ -39,12 +39,12 @@ class MessageStream:
 
     @property
     def has_pending_text(self) -> bool:
-        """Whether text is waiting for `step`."""
+        """Return whether text is waiting for `step`."""
         return self._stream.has_pending_text
 
     @property
     def is_full(self) -> bool:
-        """Whether too much text is waiting to accept more."""
+        """Return whether too much text is waiting to accept more."""
         return self._stream.is_full
 
     def continue_from(self, blocks: list[Block], digest: int) -> None:
@@ -101,8 +101,8 @@ class MessageStream:
 
 def _new_blocks(role: MessageRole, text: str) -> list[Block]:
     if role == "user":
-        said = UserBlock("")
-        return [said, *said.append(text)]
+        block = UserBlock("")
+        return [block, *block.append(text)]
     card = ThoughtCard()
     card.append(text)
     return [card]

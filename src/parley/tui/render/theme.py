@@ -2,7 +2,7 @@
 
 A `Theme` has every style that a block paints with; there is one for dark screens, one for light
 ones and one without colours. `THEMES` gives the same colours to Textual's own widgets. Blocks make
-text inert themselves; `ControlFilter` removes whatever was missed.
+text inert themselves; `ControlFilter` removes what was missed.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ ANSI_LIGHT = _sixteen(
 
 def theme_of(shown: App[Any] | Widget) -> Theme:
     """Return the styles for an app or a widget; without colours if the user wants none."""
-    # Textual does not say what the app of a widget is.
+    # Textual leaves the type of a widget's app open.
     app: App[Any] = shown if isinstance(shown, App) else shown.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if app.no_color:
         return PLAIN

@@ -62,8 +62,8 @@ class TerminalOutput:
             shown.append(chop(_without_colours(kept.pop(), theme), width)[:MAX_UNFOLDED_LINES])
             room -= len(shown[-1])
         hidden = len(kept) + self.output.dropped
-        told = [clip([(f"… {hidden:,} more lines", theme.faint)], width)] if hidden else []
-        lines = [*told, *(line for part in reversed(shown) for line in part)]
+        hint = [clip([(f"… {hidden:,} more lines", theme.faint)], width)] if hidden else []
+        lines = [*hint, *(line for part in reversed(shown) for line in part)]
         if self.output.is_screen:
             remark = "(it draws on the whole screen, which is not shown here)"
             lines += wrap([(remark, theme.faint)], width)
@@ -104,13 +104,13 @@ class ToolCard(Card):
 
     @property
     def _content(self) -> list[v2.ToolCallContent]:
-        content, given = self.call.content, self.call.raw_input
+        content, raw_input = self.call.content, self.call.raw_input
         others = [each for each in content if not isinstance(each, v2.Diff) and not _is_blank(each)]
-        return [*self._diffs, *(each for each in others if not _repeats_input(each, given))]
+        return [*self._diffs, *(each for each in others if not _repeats_input(each, raw_input))]
 
     @property
     def can_fold(self) -> bool:
-        """Whether there is anything below its title."""
+        """Return whether there is anything below its title."""
         call = self.call
         return bool(self._content) or call.raw_input is not None or call.raw_output is not None
 
@@ -128,8 +128,8 @@ class ToolCard(Card):
             len(items) - (_MAX_LINES["items"] if self.is_folded else _MAX_UNFOLDED_ITEMS), 0
         )
         if hidden:
-            told = clip([(f"… {hidden:,} earlier parts", theme.faint)], width - 2)
-            lines += self.part([told], width, theme)
+            hint = clip([(f"… {hidden:,} earlier parts", theme.faint)], width - 2)
+            lines += self.part([hint], width, theme)
         for item in items[hidden:]:
             lines += self._item(item, width, theme)
         if self._shows_raw_output():
@@ -137,7 +137,7 @@ class ToolCard(Card):
         return lines
 
     def _shows_raw_output(self) -> bool:
-        """Whether the raw output is all that the agent sends of a result."""
+        """Return whether the raw output is all that the agent sends of a result."""
         if self.call.raw_output in (None, "", {}, []) or self._diffs:
             return False
         return not any(self._shows_text(item) for item in self.call.content)
@@ -197,24 +197,26 @@ class ToolCard(Card):
         return self.part(rows, width, theme, len(rows))
 
     def _shows_input(self) -> bool:
-        """Whether the input contains more than the title and the content."""
-        given = self.call.raw_input
-        if given in (None, "", {}, []):
+        """Return whether the input contains more than the title and the content."""
+        raw_input = self.call.raw_input
+        if raw_input in (None, "", {}, []):
             return False
         if self._diffs:
             return False
-        values = cast("JsonObject", given).values() if isinstance(given, dict) else [given]
+        values = (
+            cast("JsonObject", raw_input).values() if isinstance(raw_input, dict) else [raw_input]
+        )
         title = _title(self.call)
         return any(one_line(str(value)) not in title for value in values)
 
     def _input(self) -> Any:
         """Return the input without the fields that repeat the title or the locations."""
-        given = self.call.raw_input
-        if not isinstance(given, dict):
-            return given
-        told = {_title(self.call), *(each.path for each in self.call.locations)}
-        fields = cast("JsonObject", given).items()
-        return {name: value for name, value in fields if str(value) not in told}
+        raw_input = self.call.raw_input
+        if not isinstance(raw_input, dict):
+            return raw_input
+        hint = {_title(self.call), *(each.path for each in self.call.locations)}
+        fields = cast("JsonObject", raw_input).items()
+        return {name: value for name, value in fields if str(value) not in hint}
 
     def _item(self, item: v2.ToolCallContent, width: int, theme: Theme) -> list[Line]:
         most = _MAX_LINES_BY_KIND.get(self.call.kind, _MAX_LINES["text"])
@@ -325,8 +327,8 @@ def _value_lines(value: Any, width: int, theme: Theme) -> list[Line]:
         lines += wrap([(f"{label}: ", theme.faint), (first, _NONE)], width)
         lines += [line for other in others for line in wrap([(f"  {other}", _NONE)], width)]
     if len(fields) > _MAX_FIELDS:
-        told = f"… {len(fields) - _MAX_FIELDS:,} more fields"
-        lines.append(clip([(told, theme.faint)], width))
+        hint = f"… {len(fields) - _MAX_FIELDS:,} more fields"
+        lines.append(clip([(hint, theme.faint)], width))
     return lines
 
 
@@ -334,12 +336,14 @@ def _steps(value: Any) -> list[v2.PlanEntry]:
     """Return the steps if a value has the form of a plan, as the input of plan tools does."""
     entries = cast("list[dict[str, Any]]", value) if isinstance(value, list) else []
     try:
-        words = [(each["content"], each["status"]) for each in entries]
+        steps = [(each["content"], each["status"]) for each in entries]
     except (KeyError, TypeError):
         return []
-    if not all(isinstance(each, str) for pair in words for each in pair):
+    if not all(isinstance(each, str) for pair in steps for each in pair):
         return []
-    return [v2.PlanEntry(content=what, status=how, priority="medium") for what, how in words]
+    return [
+        v2.PlanEntry(content=content, status=status, priority="medium") for content, status in steps
+    ]
 
 
 def _is_blank(item: v2.ToolCallContent) -> bool:
@@ -350,7 +354,7 @@ def _is_blank(item: v2.ToolCallContent) -> bool:
             return False
 
 
-def _repeats_input(item: v2.ToolCallContent, given: Any) -> bool:
+def _repeats_input(item: v2.ToolCallContent, raw_input: Any) -> bool:
     """Return whether an item is only the JSON of the input."""
     match item:
         case v2.Content(content=v2.TextContent(text=text)) if text[:1] in ("{", "["):
@@ -358,8 +362,8 @@ def _repeats_input(item: v2.ToolCallContent, given: Any) -> bool:
                 value = msgspec.json.decode(text[:_MAX_COMPARED_CHARS])
             except (msgspec.DecodeError, UnicodeError, RecursionError):
                 return False
-            values = cast("JsonObject", given).values() if isinstance(given, dict) else ()
-            return value == given or value in values
+            values = cast("JsonObject", raw_input).values() if isinstance(raw_input, dict) else ()
+            return value == raw_input or value in values
         case _:
             return False
 

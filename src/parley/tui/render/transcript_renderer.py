@@ -56,6 +56,7 @@ _REASONS: dict[str, tuple[str, Kind]] = {
     "max_turn_requests": ("stopped: too many requests in one turn", "warning"),
     "refusal": ("the agent refused: it will not remember this prompt or its response", "warning"),
     "error": ("the turn failed", "error"),
+    "interrupted": ("the turn was interrupted: the connection or the agent ended", "warning"),
 }
 _ROLES: dict[type, MessageRole] = {
     kind: role for role, kinds in MESSAGE_UPDATES.items() for kind in kinds
@@ -145,7 +146,7 @@ class TranscriptRenderer:
         return started
 
     def _is_full(self) -> bool:
-        """Whether text must be processed before the next update."""
+        """Return whether text must be processed before the next update."""
         return not self._queue or (self._stream is not None and self._stream.is_full)
 
     def _take(self, item: Any) -> Iterator[None]:

@@ -39,9 +39,9 @@ class Welcome:
         """Return the greeting."""
         rows: list[Line] = [*wrap([(HELLO, theme.heading)], width), *wrap([(WHO, _NONE)], width)]
         cells = 2 + max(map(len, TRY))
-        for word, what in TRY.items():
-            told = wrap([(what, theme.faint)], width - cells - 2)
-            rows += indent(told, (f"  {word:<{cells}}", theme.strong))
+        for word, description in TRY.items():
+            text = wrap([(description, theme.faint)], width - cells - 2)
+            rows += indent(text, (f"  {word:<{cells}}", theme.strong))
         rows += [[], *wrap([(HOW, _NONE)], width)]
         for command in COMMANDS:
             rows += indent(wrap([(command, theme.strong)], width - 2), ("  ", _NONE))
@@ -53,6 +53,6 @@ class Welcome:
 
     def plain(self) -> str:
         """Return it as text."""
-        tried = [f"  {word}: {what}" for word, what in TRY.items()]
-        said = [f"  {command}" for command in COMMANDS]
-        return "\n".join([HELLO, WHO, *tried, "", HOW, *said, "", KEYS])
+        tried = [f"  {word}: {description}" for word, description in TRY.items()]
+        commands = [f"  {command}" for command in COMMANDS]
+        return "\n".join([HELLO, WHO, *tried, "", HOW, *commands, "", KEYS])

@@ -149,7 +149,7 @@ async def test_a_jump_is_a_marker_and_tab_goes_there() -> None:
 async def test_asking_where_there_is_nothing_says_so() -> None:
     async with editing(Stub(lambda question: [])) as desk:
         await desk.press("f2")
-        await desk.until_painted("There is no suggestion here.")
+        await desk.until_painted("No suggestion here.")
 
 
 async def test_what_keeps_the_engine_from_suggesting_is_said() -> None:
@@ -162,7 +162,7 @@ async def test_what_keeps_the_engine_from_suggesting_is_said() -> None:
         await desk.until_painted("listens there")
         await desk.press("escape", "f2")
         await desk.until_painted("listens there")
-        assert "There is no suggestion here." not in desk.painted
+        assert "No suggestion here." not in desk.painted
 
 
 async def test_what_is_said_does_not_hide_what_tab_takes(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ async def test_one_may_type_on_while_an_answer_is_awaited() -> None:
         await desk.press("f2", "z")
         await desk.until(lambda: "zdebug" in _known(desk))
         agent.resume_reading()
-        await desk.until_painted("There is no suggestion here.")
+        await desk.until_painted("No suggestion here.")
 
 
 # Saving
