@@ -68,7 +68,7 @@ def test_an_agent_is_added_tried_used_and_removed() -> None:
 def test_one_that_does_not_answer_stays_and_the_exit_code_tells() -> None:
     done = parley("agents", "add", "gone", "--", "no-such-program-here")
     assert done.returncode == 5
-    assert "it is written down, but could not be tried: no-such-program-here" in done.stderr
+    assert "it is saved, but could not be tried: no-such-program-here" in done.stderr
     assert "parley agents remove gone" in done.stderr
     assert "gone" in config_path().read_text()
 

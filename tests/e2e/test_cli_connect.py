@@ -207,13 +207,13 @@ async def test_who_says_no_more_does_not_wait_for_a_remote_that_is_away() -> Non
         process.stdin.write(HELLO.encode())
         await process.stdout.readline()
         proxy.go_down()
-        assert b"is away" in await process.stderr.readline()
+        assert b"is disconnected" in await process.stderr.readline()
         new = {"jsonrpc": "2.0", "id": 7, "method": "session/new"}
         process.stdin.write(json.dumps({**new, "params": {"cwd": "/"}}).encode() + b"\n")
         process.stdin.close()
         said, told = await asyncio.gather(_all(process.stdout), _all(process.stderr))
         assert await process.wait() == 5
-        assert f"parley: {url}: it is away" in told
+        assert f"parley: {url}: it is disconnected" in told
         assert json.loads(said)["id"] == 7
         assert "error" in json.loads(said)
 
@@ -246,11 +246,11 @@ async def test_an_interruption_is_told_on_stderr_and_nothing_is_lost(scheme: str
         asking = asyncio.create_task(session.ask("perm"))
         await asked.wait()
         proxy.go_down()
-        await heard.until(b"is away")
+        await heard.until(b"is disconnected")
         decided.set()
         proxy.come_back()
         assert await asking == 'perm:{"outcome":"selected","optionId":"yes"}'
-        await heard.until(b"is back")
+        await heard.until(b"is connected again")
         said = [each.text for each in session.transcript.messages]
         assert said == ["perm", 'perm:{"outcome":"selected","optionId":"yes"}']
 

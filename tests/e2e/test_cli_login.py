@@ -138,7 +138,7 @@ def test_a_logout_is_done(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("here")
     done = parley("login", members_only(token), "--logout")
-    assert (done.returncode, done.stdout) == (0, "✓ members has forgotten its login\n")
+    assert (done.returncode, done.stdout) == (0, "✓ logged out of members\n")
     assert not token.exists()
 
 
@@ -152,7 +152,7 @@ def test_in_a_terminal_one_is_asked_and_the_agents_own_login_runs_there(tmp_path
         shown.until("1) browser: Log in with the browser")
         shown.until("choose 1-2 (nothing: none): ")
         shown.press("2\r")
-        shown.until("parley: this runs now: ")
+        shown.until("parley: running ")
         shown.until("Token: ")
         shown.press("from the keyboard\r")
         shown.until("✓ logged in to members: terminal")
@@ -176,7 +176,7 @@ def test_no_answer_changes_nothing(tmp_path: Path) -> None:
     with run_in_terminal(*PARLEY, "login", members_only(token)) as shown:
         shown.until("(nothing: none): ")
         shown.press("\r")
-        shown.until("no way was chosen; nothing has changed")
+        shown.until("no method was chosen; nothing has changed")
         assert shown.exit_code() == 130
     assert not token.exists()
 
@@ -210,7 +210,7 @@ def in_terminal(tmp_path: Path, **env: str) -> str:
 def test_the_variables_that_an_agent_asks_for_are_shown(tmp_path: Path) -> None:
     agent = in_terminal(tmp_path, LOGIN_MODE="device\x1b\ncode")
     with run_in_terminal(*PARLEY, "login", agent, "tty") as shown:
-        shown.until("parley: this runs now: 'LOGIN_MODE=device␛ code' ")
+        shown.until("parley: running 'LOGIN_MODE=device␛ code' ")
         shown.until("mode: device")
         assert shown.exit_code() == 0
 

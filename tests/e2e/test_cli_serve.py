@@ -238,7 +238,7 @@ async def test_it_is_https_with_a_certificate(tmp_path: Path, places: Path) -> N
         assert added.returncode == 0, added.stderr
         assert parley("run", "Hi", "-a", "safe", "-q").stdout == "echo: Hi\n"
         wrong = parley("agents", "add", "x", "--ca-file", certificate, "--", "true")
-        assert "--ca-file is for an agent with an address" in wrong.stderr
+        assert "--ca-file is only for remote agents" in wrong.stderr
     done = parley("serve", "--tls-cert", key, "--tls-key", key)
     assert (done.returncode, "are not a certificate and its key" in done.stderr) == (2, True)
     assert parley("serve", "--tls-cert", certificate).returncode == 2

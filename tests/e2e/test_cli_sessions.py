@@ -111,9 +111,9 @@ def test_a_session_is_forgotten_when_the_user_says_so() -> None:
     run("Rain", "--session", "diary")
     with run_in_terminal(*PARLEY, "sessions", "delete", "diary") as shown:
         shown.until("diary: A diary of 1 days")
-        shown.until("Forget 1 session for good? [y/N] ")
+        shown.until("Delete 1 session for good? [y/N] ")
         shown.press("\r")
-        shown.until("nothing is forgotten")
+        shown.until("nothing was deleted")
         assert shown.exit_code() == 130
     with run_in_terminal(*PARLEY, "sessions", "delete", "diary") as shown:
         shown.until("[y/N] ")

@@ -81,13 +81,13 @@ async def test_a_run_tells_that_the_agent_is_away_and_that_it_is_back(scheme: st
         run = await running(url, "slow")
         await run.begun()
         proxy.go_down()
-        await run.until(f"parley: {url} is away (")
+        await run.until(f"parley: {url} is disconnected (")
         proxy.come_back()
-        await run.until(f"parley: {url} is back")
+        await run.until(f"parley: {url} is connected again")
         run.process.send_signal(signal.SIGINT)
         code, _ = await run.end()
         assert code == 130
-        assert run.told.count("is away") == 1
+        assert run.told.count("is disconnected") == 1
 
 
 async def test_a_run_ends_with_one_clear_error_when_the_agent_stays_away() -> None:
@@ -116,7 +116,7 @@ async def test_a_run_ends_when_the_server_was_killed_and_knows_nothing(
         run = await running(url, "slow", "--token-file", str(token_file(places)))
         await run.begun()
         os.kill(first.process.pid, signal.SIGKILL)
-        await run.until("is away")
+        await run.until("is disconnected")
         with run_gateway("--http", where):
             code, _ = await run.end()
     assert code == 5

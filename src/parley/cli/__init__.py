@@ -24,21 +24,21 @@ from .reporting import Exit, Failure, is_terminal, prepare_streams, say
 __all__ = ["COMMANDS", "main", "parser_of"]
 
 COMMANDS = {
-    "agents": "give agents names, list and try them",
-    "chat": "talk to an agent on the whole screen; so does `parley` alone",
-    "completion": "print a script that completes commands in a shell",
-    "conduct": "be a chain of proxies and an agent on stdin and stdout",
-    "connect": "be a remote agent on stdin and stdout, for an editor",
-    "demo": "be the demo agent on stdin and stdout",
-    "doctor": "say what is installed, what is wrong, and what to do",
-    "login": "log in to an agent, or out",
-    "nes": "suggest what is edited next, and measure how often that is right",
-    "policy": "say what is allowed, asked and denied, and why",
+    "agents": "name agents, list them and try them",
+    "chat": "chat with an agent, full screen; `parley` alone does this too",
+    "completion": "print a completion script for your shell",
+    "conduct": "serve a chain of proxies and an agent on stdin and stdout",
+    "connect": "serve a remote agent on stdin and stdout, for an editor",
+    "demo": "serve the demo agent on stdin and stdout",
+    "doctor": "check the installation and agents, and suggest fixes",
+    "login": "log in to an agent, or log out",
+    "nes": "suggest the next edit, and measure how often that is right",
+    "policy": "show what is allowed, asked or denied, and why",
     "run": "give an agent one prompt and show what it does",
-    "serve": "put agents on the network, for those who have the token",
-    "sessions": "list, search, show and export what was said",
+    "serve": "serve agents on the network, protected by a token",
+    "sessions": "list, search, show, export and resume saved sessions",
 }
-"""The commands and what each does, in a few words."""
+"""The commands and a short description of each."""
 
 
 class Command(Protocol):
@@ -56,11 +56,11 @@ class Command(Protocol):
         ...
 
 
-_QUOTES = "what has blanks in it needs quotes"
+_QUOTES = "put quotes around text that contains spaces"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one sentence, with what to do next."""
+    """A parser whose errors are one sentence that says what to do next."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
@@ -124,7 +124,7 @@ def _run(name: str, words: list[str]) -> int:
 def _parsed(
     parser: argparse.ArgumentParser, words: list[str], given: argparse.Namespace | None = None
 ) -> argparse.Namespace:
-    """Read a command line; what is left over is the matter of the action that was chosen."""
+    """Parse a command line; the chosen action reports unrecognized arguments."""
     found, left = parser.parse_known_args(words, given or argparse.Namespace())
     if left:
         action = getattr(found, "action", None)

@@ -35,9 +35,9 @@ from .targets import Resolved, resolve
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Give agents names, so that `-a NAME` is enough. They are saved in config.toml in
-the user's configuration directory, which may also be written by hand; nothing
-inside a project is read. Without an ACTION the agents are listed.
+Name agents, so that you can write `-a NAME`. They are saved in config.toml in
+your configuration directory, which you can also edit by hand. Files inside a
+project are not read. Without an ACTION, the agents are listed.
 """
 EXAMPLES = """\
 examples:
@@ -48,8 +48,8 @@ examples:
   parley agents providers opencode
 """
 ADD_EXAMPLES = """\
---env NAME gives the agent our variable NAME, --env 'OTHER=$NAME' under another
-name. Only the reference is written down, never the value.
+--env NAME passes your variable NAME to the agent; --env 'OTHER=$NAME' passes
+it under another name. Only the reference is saved, never the value.
 
 examples:
   parley agents add opencode --default -- opencode acp
@@ -70,20 +70,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.set_defaults(after_dashes=[])
     action = actions_of(parser)
-    listing = action("list", "list the agents; starts nothing")
-    listing.add_argument("--json", action="store_true", help="print them as JSON")
-    _add_adding(action("add", "give an agent a name, and try it", ADD_EXAMPLES))
-    removing = action("remove", "take an agent out")
+    listing = action("list", "list the agents, without starting them")
+    listing.add_argument("--json", action="store_true", help="print the agents as JSON")
+    _add_adding(action("add", "add an agent under a name, and try it", ADD_EXAMPLES))
+    removing = action("remove", "remove an agent")
     removing.add_argument("name", metavar="NAME", help="the agent's name")
-    trying = action("test", "start an agent and show what it says about itself", TEST_EXAMPLES)
+    trying = action("test", "start an agent and show what it offers", TEST_EXAMPLES)
     trying.usage = "parley agents test [-h] [--json] [-v] [NAME | -- COMMAND …]"
     trying.add_argument(
         "name", metavar="AGENT", nargs="?", help="a name, or a command line; else the default agent"
     )
-    trying.add_argument("--json", action="store_true", help="print the answer as JSON")
+    trying.add_argument("--json", action="store_true", help="print the result as JSON")
     _add_verbose(trying)
-    default = action("default", "choose the agent that answers when none is named")
-    default.add_argument("name", metavar="NAME", nargs="?", help="the agent's name; else show it")
+    default = action("default", "set or show the default agent")
+    default.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="the agent to make the default; without it, show the default",
+    )
     providers.add_arguments(
         action("providers", "show or change where an agent's model calls go", providers.EXAMPLES)
     )
@@ -91,7 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_adding(parser: argparse.ArgumentParser) -> None:
     parser.usage = "parley agents add NAME [options] (-- COMMAND … | --registry FILE)"
-    parser.add_argument("name", metavar="NAME", help="what to call it; its id in the registry")
+    parser.add_argument(
+        "name", metavar="NAME", help="the agent's name; with --registry, its id there"
+    )
     parser.add_argument(
         "--registry",
         metavar="FILE",
@@ -105,17 +112,25 @@ def _add_adding(parser: argparse.ArgumentParser) -> None:
         help="a variable for the agent; may be given several times",
     )
     parser.add_argument(
-        "--token-file", metavar="FILE", help="the token for an agent with an address, -- https://…"
+        "--token-file", metavar="FILE", help="the token for a remote agent, such as -- https://…"
     )
     parser.add_argument(
-        "--ca-file", metavar="FILE", help="certificates to trust for it, instead of the system's"
+        "--ca-file",
+        metavar="FILE",
+        help="certificates to trust for a remote agent, instead of the system's",
     )
-    parser.add_argument("--description", metavar="TEXT", default="", help="what it is, for lists")
     parser.add_argument(
-        "--protocol", metavar="VERSION", type=int, choices=SUPPORTED, help="speak only 1 or 2"
+        "--description", metavar="TEXT", default="", help="a description, shown in lists"
+    )
+    parser.add_argument(
+        "--protocol",
+        metavar="VERSION",
+        type=int,
+        choices=SUPPORTED,
+        help="speak only this version of the protocol, 1 or 2",
     )
     parser.add_argument("--default", action="store_true", help="make it the default agent")
-    parser.add_argument("--no-test", action="store_true", help="do not start it to try it")
+    parser.add_argument("--no-test", action="store_true", help="do not try the agent")
     _add_verbose(parser)
 
 
@@ -209,7 +224,7 @@ def _add(arguments: argparse.Namespace) -> int:
     except (Failure, ConfigError) as error:
         code = error.code if isinstance(error, Failure) else Exit.FAILED
         raise Failure(
-            f"it is written down, but could not be tried: {error}\n"
+            f"it is saved, but could not be tried: {error}\n"
             f"`parley agents test {entry.name}` tries again, `parley agents remove {entry.name}` "
             "takes it out",
             code,
@@ -236,7 +251,7 @@ def _entry(arguments: argparse.Namespace) -> AgentEntry:
         )
     elif arguments.token_file is not None or arguments.ca_file is not None:
         flag = "--token-file" if arguments.token_file is not None else "--ca-file"
-        raise Failure(f"{flag} is for an agent with an address", Exit.USAGE)
+        raise Failure(f"{flag} is only for remote agents", Exit.USAGE)
     if arguments.registry is not None:
         entry = agent_of(read_registry(Path(arguments.registry)).entry(arguments.name))
     return msgspec.structs.replace(
@@ -259,7 +274,7 @@ def _variable(given: str) -> tuple[str, str]:
         return name, f"${name}"
     if not referred(value) and is_secret(name, value):
         raise Failure(
-            f"--env: this would write the secret itself down; refer to it, as in --env {name}, or "
+            f"--env: this would save the secret itself; refer to it with --env {name}, or "
             f"--env '{name}=$OTHER' in single quotes",
             Exit.USAGE,
         )

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Talk to an agent on the whole screen: its answer as it comes, its tool calls
-with diffs and output, its questions with everything that they are about. F1
-lists the keys, Ctrl-P finds every command, Ctrl-C twice leaves. Without a
-TARGET the default agent answers, and where there is none the demo agent.
+Chat with an agent, full screen: answers as they arrive, tool calls with diffs
+and output, permission questions with all details. F1 lists the keys, Ctrl-P
+searches all commands, Ctrl-C twice quits. Without a TARGET, you chat with the
+default agent, or with the demo agent if no agent is configured.
 """
 EXAMPLES = """\
 examples:
@@ -47,7 +47,7 @@ examples:
 
 rules and variables: see `parley run --help`
 """
-INSTALL = "the chat needs more than the rest of Parley: pip install 'parley-acp[tui]'"
+INSTALL = "the chat needs an extra: pip install 'parley-acp[tui]'"
 _LIGHT = frozenset({"7", "15"})
 _LINES_ONLY = frozenset({"dumb", "unknown"})
 
@@ -60,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="a configured agent, a command, or an address; else the default agent",
     )
-    parser.add_argument("-a", "--agent", metavar="TARGET", help="the same, as `parley run` has it")
+    parser.add_argument(
+        "-a", "--agent", metavar="TARGET", help="the same as TARGET, like the flag of `parley run`"
+    )
     add_place_arguments(parser)
     add_open_argument(parser)
     parser.add_argument(

@@ -21,13 +21,13 @@ from .shells import SHELLS, Option, Place, Value
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Print a script that makes a shell complete what you type after `parley`:
-commands, options, files, and the names of your agents.
+Print a script that lets your shell complete the commands, options, file names
+and agent names of `parley`.
 """
 EXAMPLES = """\
 examples:
   parley completion bash > ~/.local/share/bash-completion/completions/parley
-  parley completion zsh > ~/.zfunc/_parley      # a directory of your $fpath
+  parley completion zsh > ~/.zfunc/_parley      # a directory in your $fpath
   parley completion fish > ~/.config/fish/completions/parley.fish
   eval "$(parley completion bash)"              # only in this shell
 """
@@ -55,7 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
             return Exit.FAILED
         return Exit.DONE
     if arguments.shell is None:
-        raise Failure(f"say for which shell: {', '.join(SHELLS)}", Exit.USAGE)
+        raise Failure(f"name a shell: {', '.join(SHELLS)}", Exit.USAGE)
     print(SHELLS[arguments.shell](list(places())), end="")
     return Exit.DONE
 

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from parley import config
@@ -25,25 +26,25 @@ from .targets import Resolved, resolve
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = f"""\
-Be an agent on stdin and stdout that is really a chain: what an editor says goes
-through each PROXY to the AGENT, and what the agent says comes back through them.
-A PROXY is a built-in proxy with its options in quotes, or a command that starts one;
-the AGENT is a configured name, a command, an address, or replay FILE. They are
-started when the editor begins, and end together. Without an AGENT the chain is
-part of another one.
+Serve a chain of proxies and an agent as one agent on stdin and stdout.
+Messages from the editor pass through each PROXY to the AGENT, and the agent's
+messages pass back through them. A PROXY is a built-in proxy, in quotes with
+its options, or a command that starts one. The AGENT is a configured name, a
+command, an address, or `replay FILE`. All of them start with the first request
+of the editor and end together. Without an AGENT, the chain is itself a proxy.
 
-built-in proxies, each with --help of its own:
-  {", ".join(NAMES)}
+built-in proxies, each with its own --help:
+{textwrap.fill(", ".join(NAMES), 79, initial_indent="  ", subsequent_indent="  ")}
 """
 EXAMPLES = """\
 examples:
   parley conduct log "budget --cost 1" -- opencode acp
   parley conduct "python greeter.py" policy -- claude
-  parley conduct --chain careful      # [chains.careful] of the configuration
+  parley conduct --chain careful      # [chains.careful] in the configuration
   parley conduct "budget --help"
 
 exit codes:
-  0  the editor is done              5  a component cannot be started, or has ended
+  0  the editor disconnected       5  a component cannot be started, or exited
   2  the command line is wrong
 """
 
@@ -51,18 +52,18 @@ exit codes:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.usage = "parley conduct [options] [PROXY …] [-- AGENT …]"
-    quotes = 'the options of a proxy are in quotes with it, as "budget --cost 1"'
+    quotes = 'put a proxy and its options in quotes, such as "budget --cost 1"'
     parser.set_defaults(after_dashes=[], quotes=quotes)
     parser.add_argument(
         "proxies", metavar="PROXY", nargs="*", help="a built-in proxy, or a command that starts one"
     )
-    parser.add_argument("--chain", metavar="NAME", help="a chain of the configuration")
+    parser.add_argument("--chain", metavar="NAME", help="a chain from the configuration")
     parser.add_argument(
         "--inherit",
         metavar="VARIABLE",
         action="append",
         default=[],
-        help="a variable of yours that the components get; may be given several times",
+        help="an environment variable to pass to the components; repeatable",
     )
 
 
@@ -90,7 +91,7 @@ def _conductor(arguments: argparse.Namespace) -> Conductor:
     inherit: list[str] = arguments.inherit
     if arguments.chain is not None:
         if proxies or agent:
-            raise Failure("--chain goes without PROXY and AGENT", Exit.USAGE)
+            raise Failure("--chain cannot be combined with PROXY or AGENT", Exit.USAGE)
         chain = _chain(arguments.chain)
         proxies, agent, inherit = chain.proxies, [chain.agent], [*inherit, *chain.inherit]
     try:
@@ -110,7 +111,7 @@ def _chain(name: str) -> ChainEntry:
     except ConfigError as error:
         raise Failure(str(error), Exit.USAGE) from error
     if name not in chains:
-        there = f"there are {', '.join(chains)}" if chains else "there is none"
+        there = f"there are {', '.join(chains)}" if chains else "none are configured"
         raise Failure(f"there is no chain {name!r} in the configuration; {there}", Exit.USAGE)
     return chains[name]
 

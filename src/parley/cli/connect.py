@@ -31,29 +31,30 @@ from .targets import Resolved, resolve
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Be an agent on stdin and stdout that is really elsewhere: what an editor says goes
-to the address, and what is answered there comes back. A short interruption is
-waited for and told on stderr; nothing is lost or told twice. When the other side
-is gone for good, every request that waits is answered with an error, and this
-ends. When stdin ends, what was asked is still answered, for 10 seconds.
+Serve a remote agent on stdin and stdout, for an editor that can only start
+commands. Messages are relayed in both directions. If the connection is
+interrupted, it is restored and the interruption is reported on stderr; no
+message is lost or sent twice. If it cannot be restored, every pending request
+fails and the command exits. When stdin ends, pending requests have 10 seconds
+to complete.
 """
 EXAMPLES = """\
 examples:
-  parley connect https://agents.example.com/acp --token-file ~/.config/agents.token
+  parley connect https://agents.example.com/acp --token-file ~/agents.token
   parley connect wss://agents.example.com/acp/claude
-  parley connect work                     # [agents.work] with a url, in the configuration
+  parley connect work         # [agents.work] in the configuration, with a url
 
 the token:
-  of --token-file, else of PARLEY_TOKEN, else what the configuration names
+  comes from --token-file, else from PARLEY_TOKEN, else from the configuration
 
 exit codes:
-  0  the editor is done              5  the other side cannot be reached, or is gone
-  2  the command line is wrong       6  it wants a token, or another one
+  0  the editor disconnected       5  the agent cannot be reached, or is gone
+  2  the command line is wrong     6  the token is missing or not accepted
 """
 _PATIENCE = 5.0
-"""How many seconds an editor has to ask something that it can be told by what is wrong."""
+"""Seconds to wait for a request of the editor, whose response can report why we failed."""
 _LAST_ANSWERS = 10.0
-"""How many seconds what was asked may still be answered when the editor says no more."""
+"""Seconds that pending requests have to complete after stdin has ended."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,11 +143,11 @@ class _Relay:
 
     def _from_remote(self, editor: Port, message: RawMessage) -> Port | DirectResponse:
         if self._has_ended and isinstance(message, PendingRequest):
-            return DirectResponse(InternalError("the editor says no more"))
+            return DirectResponse(InternalError("the editor has closed its end"))
         return editor
 
     def _ended(self, editor: Port) -> None:
-        """Record that the editor says no more; what it has asked is still answered, for a while."""
+        """Record that stdin has ended; pending requests have some time to complete."""
         self._has_ended = True
         asyncio.get_running_loop().call_later(
             _LAST_ANSWERS, self._leave, f"it has not answered within {_LAST_ANSWERS:g} seconds"
@@ -157,15 +158,15 @@ class _Relay:
         if self._has_ended and not editor.pending:
             self._over.set()
         elif self._has_ended and self._is_away:
-            self._leave("it is away")
+            self._leave("it is disconnected")
 
     def _leave(self, why: str) -> None:
-        """Give up what was asked before stdin has ended."""
+        """Give up the requests that were pending when stdin ended."""
         self._failure = self._failure or Failure(f"{self._shown}: {why}", Exit.DIED)
         self._over.set()
 
     def _lost(self, port: Port, reason: ConnectionClosed) -> None:
-        """Record that the other side is gone; what waits for it has been answered."""
+        """Record that the connection is lost; its pending requests have been answered."""
         if self._is_closing:
             return
         refusal: ConnectFailed | None = getattr(port.transport, "refusal", None)
@@ -180,8 +181,8 @@ class _Relay:
             self._failure = Failure(str(error), Exit.DIED)
 
     def _see(self, state: str, reason: str) -> None:
-        """Tell the user; no update is invented for it, which would become part of the session."""
+        """Report it on stderr; an invented update would become part of the session."""
         self._is_away = state == "away"
         say_state(self._shown, state, reason)
         if self._is_away and self._has_ended:
-            self._leave("it is away")
+            self._leave("it is disconnected")

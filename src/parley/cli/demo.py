@@ -15,10 +15,10 @@ __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 RUN = '`parley run "help"`'
 DESCRIPTION = f"""\
-Be an agent that needs no model and no network: it answers a few prompts,
-always in the same way, in version 1 and version 2 of the protocol. An editor
-or `parley run` starts it and talks to it over stdin and stdout. Its sessions
-are saved in the user's journal and can be resumed.
+Serve the demo agent on stdin and stdout, for an editor or `parley run`. It
+needs no model and no network, responds to a few prompts, always in the same
+way, and speaks version 1 and version 2 of the protocol. Its sessions are saved
+in your journal and can be resumed.
 
 prompts:
 {HELP}
@@ -30,7 +30,7 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes nothing."""
+    """Add no arguments; the command has none."""
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -23,13 +23,13 @@ from .reporting import Exit, Failure
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Look at what Parley needs and at what you have configured, start each configured
-agent to see what it answers, and say what is wrong and what to do. Nothing is
-changed. With AGENT only these agents are started.
+Check the installation and the configuration, start each configured agent to
+see whether it responds, and report problems with a suggested fix. Nothing is
+changed. With AGENT, only these agents are started.
 """
 EXAMPLES = """\
 marks:
-  ✓  well    ·  not there, not needed    !  look at it    ✗  wrong
+  ✓  fine    ·  missing, optional    !  warning    ✗  problem
 
 examples:
   parley doctor
@@ -37,7 +37,7 @@ examples:
   parley doctor --no-agents --json
 
 exit codes:
-  0  nothing is wrong (there may be a !)    1  something is
+  0  no problems, maybe warnings    1  at least one problem
 """
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
@@ -46,27 +46,27 @@ _MARKS: dict[State, tuple[str, str]] = {
     "problem": ("✗", "red"),
 }
 _MAX_LINES = 6
-"""How much is shown of what went wrong."""
+"""The maximum number of lines shown of an error."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("agents", metavar="AGENT", nargs="*", help="start only these agents")
-    parser.add_argument("--no-agents", action="store_true", help="start no agent")
+    parser.add_argument("--no-agents", action="store_true", help="do not start any agent")
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=float,
         default=20.0,
-        help="how long an agent may take to answer; 20 by default",
+        help="how long to wait for an agent to respond; 20 by default",
     )
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Look at everything and say what was found."""
+    """Run all checks and print the results."""
     if arguments.timeout <= 0:
-        raise Failure("--timeout: give a number of seconds above 0", Exit.USAGE)
+        raise Failure("--timeout must be a positive number of seconds", Exit.USAGE)
     found = [*diagnostics.installed(), *diagnostics.places()]
     configured, complaints = diagnostics.configuration()
     found += [*complaints, *diagnostics.policy(), *diagnostics.journal()]

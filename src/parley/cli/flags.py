@@ -39,11 +39,13 @@ SEVERAL: dict[str, Any] = {"action": "append", "default": []}
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags for where the agent works."""
-    parser.add_argument("--cwd", metavar="DIR", help="where the agent works; here by default")
+    parser.add_argument(
+        "--cwd", metavar="DIR", help="the directory of the agent; this one by default"
+    )
     parser.add_argument(
         "--add-dir",
         metavar="DIR",
-        help="a further directory that it may work in",
+        help="another directory that the agent may use",
         **SEVERAL,
     )
 
@@ -83,7 +85,7 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--session",
         metavar="NAME",
-        help="resume the session of this name or key, or begin one with this name",
+        help="resume the session with this name or key, or start one with this name",
     )
     group.add_argument(
         "--resume", action="store_true", help="resume the last session of this directory"
@@ -105,20 +107,20 @@ def add_permission_arguments(parser: argparse.ArgumentParser, *, has_yes: bool =
     group.add_argument(
         "--allow",
         metavar="RULE",
-        help="permit this without asking; may be given several times",
+        help="allow this without asking; may be given several times",
         **SEVERAL,
     )
-    group.add_argument("--deny", metavar="RULE", help="refuse this without asking", **SEVERAL)
+    group.add_argument("--deny", metavar="RULE", help="deny this without asking", **SEVERAL)
     if has_yes:
         group.add_argument(
             "--yes",
             action="store_true",
-            help="permit everything that would be asked; rules still deny",
+            help="allow everything that you would be asked about; rules can still deny",
         )
     group.add_argument(
         "--no-workspace",
         action="store_true",
-        help="let the agent reach no files and no terminals through this program",
+        help="offer the agent no files and no terminals",
     )
 
 
@@ -128,13 +130,15 @@ def add_agent_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
-        help="a variable for the agent, which otherwise gets only PATH, HOME and the like",
+        help="a variable for the agent, which by default gets only PATH, HOME and similar",
         **SEVERAL,
     )
     group.add_argument(
         "--login", metavar="METHOD", help="the login method, if the agent requires a login"
     )
-    group.add_argument("--no-mcp", action="store_true", help="pass it no configured MCP servers")
+    group.add_argument(
+        "--no-mcp", action="store_true", help="do not pass the configured MCP servers to the agent"
+    )
     group.add_argument(
         "--protocol",
         metavar="VERSION",
@@ -151,7 +155,7 @@ def add_remote_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--token-file",
         metavar="FILE",
-        help="the token for an agent that is an address; else $PARLEY_TOKEN, if it is set",
+        help="the file with the token; $PARLEY_TOKEN by default",
     )
     group.add_argument(
         "--ca-file", metavar="FILE", help="certificates to trust instead of the system's"
@@ -167,7 +171,7 @@ def remote(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of `Remote` that the command line sets.
 
     Raises:
-        Failure: There is no token in the file.
+        Failure: The token cannot be read from the file.
     """
     options: dict[str, Any] = {}
     if arguments.token_file is not None:

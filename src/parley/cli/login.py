@@ -24,9 +24,9 @@ from .targets import Resolved, resolve
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Log in to an agent in one of the ways that it offers. Some it carries out
-itself, often with a page in the browser; others run its own program in this
-terminal. Without METHOD the only way is taken, or you are asked which.
+Log in to an agent with one of the methods that it offers. Some agents open a
+page in the browser; others run their own program in this terminal. Without
+METHOD, the only method is used, or you choose one.
 """
 EXAMPLES = """\
 examples:
@@ -46,16 +46,21 @@ STATES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument(
-        "agent", metavar="AGENT", nargs="?", help="a name, or a command line; else the default one"
+        "agent",
+        metavar="AGENT",
+        nargs="?",
+        help="a name, or a command line; else the default agent",
     )
-    parser.add_argument("method", metavar="METHOD", nargs="?", help="the way to log in, by its id")
+    parser.add_argument("method", metavar="METHOD", nargs="?", help="the id of the login method")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", action="store_true", help="only list the ways to log in")
-    what.add_argument("--status", action="store_true", help="say whether it is logged in")
-    what.add_argument("--logout", action="store_true", help="have it forget its login")
-    parser.add_argument("--json", action="store_true", help="with --status: print it as JSON")
+    what.add_argument("--list", action="store_true", help="list the login methods")
+    what.add_argument("--status", action="store_true", help="show whether you are logged in")
+    what.add_argument("--logout", action="store_true", help="log out")
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="show all that the agent writes to its stderr"
+        "--json", action="store_true", help="with --status: print the status as JSON"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
     )
 
 
@@ -63,7 +68,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Log in, or out."""
     agent = resolve(arguments.agent)
     if agent.is_demo:
-        raise Failure("say which agent, as in `parley login opencode`", Exit.USAGE)
+        raise Failure("name an agent, for example `parley login opencode`", Exit.USAGE)
     return asyncio.run(_Login(agent, arguments).run())
 
 
@@ -114,7 +119,7 @@ class _Login:
             return await self._status(connection)
         if self._arguments.logout:
             await connection.logout()
-            print(f"{painted('✓', 'green')} {self._who} has forgotten its login")
+            print(f"{painted('✓', 'green')} logged out of {self._who}")
             return Exit.DONE
         offered = [each for each in connection.auth_methods if not isinstance(each, Unknown)]
         if self._arguments.list:
@@ -144,11 +149,11 @@ class _Login:
         if self._questions is None:
             for each in offered:
                 say(f"  {sanitize_text(method_line(each), is_line=True)}")
-            raise Failure(f"say in which of these ways: `{self._again} METHOD`", Exit.USAGE)
+            raise Failure(f"choose one of these methods: `{self._again} METHOD`", Exit.USAGE)
         title = f"How do you want to log in to {self._who}?"
         place = await self._questions.choice(title, [method_line(each) for each in offered])
         if place is None:
-            raise Failure("no way was chosen; nothing has changed", Exit.CANCELLED)
+            raise Failure("no method was chosen; nothing has changed", Exit.CANCELLED)
         return offered[place].method_id
 
     async def _status(self, connection: Connection) -> int:
@@ -176,7 +181,7 @@ class _Login:
                 f"`{self._again} {shlex.quote(login.method.method_id)}` in one",
                 Exit.AUTH,
             )
-        say(f"parley: this runs now: {login.line}")
+        say(f"parley: running {login.line}")
         return await run_login(login)
 
     async def _fill_in(

@@ -1,4 +1,4 @@
-"""`parley nes`: next edit suggestions. What each action does is in a module of its own."""
+"""`parley nes`: next edit suggestions. Each action is a module."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .reporting import Exit, Failure
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Suggest what a developer changes next, from what was changed before: over the
-Agent Client Protocol, to any editor that asks with `nes/suggest`, or over LSP.
-It needs no model and no network, unless you name a model.
+Suggest the next edit from the previous ones, to editors that use `nes/suggest`
+of the Agent Client Protocol, or LSP. This needs no model and no network,
+unless you name a model.
 """
 EXAMPLES = """\
 examples:
   parley nes serve                      # for an editor, on stdin and stdout
   parley nes lsp                        # the same over LSP
-  parley nes demo                       # see what it is like
-  parley nes eval .                     # how often is it right, in this repository?
+  parley nes demo                       # try it
+  parley nes eval .                     # how often is it right here?
 """
 
 
@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the action."""
     if arguments.action is None:
-        told = f"say what to do: {', '.join(_ACTIONS)}; see `parley nes --help`"
-        raise Failure(told, Exit.USAGE)
+        actions = ", ".join(_ACTIONS)
+        raise Failure(f"name an action: {actions}; see `parley nes --help`", Exit.USAGE)
     return _ACTIONS[arguments.action].main(arguments)

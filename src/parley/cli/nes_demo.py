@@ -15,25 +15,27 @@ from .reporting import Exit, Failure, is_terminal
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 
-WHAT = "edit a file in a small editor that shows what is suggested"
+WHAT = "edit a file in a small editor that shows suggestions"
 EXAMPLES = """\
-Tab takes what is suggested, Esc refuses it. F2 asks, and so does Tab behind a
-word. Ctrl-S saves, Ctrl-Q leaves. Without a FILE there is a sample, and a hint
-what to type.
+Tab accepts a suggestion, Esc dismisses it. F2, or Tab after a word, requests
+one. Ctrl-S saves, Ctrl-Q quits. Without a FILE, a sample is opened, with a
+hint on what to type.
 
 examples:
   parley nes demo
   parley nes demo shop.py
   parley nes demo shop.py --model-url http://localhost:8080 --model zeta-2.1
 """
-INSTALL = "the editor needs more than the rest of Parley: pip install 'parley-acp[tui,nes]'"
+INSTALL = "the editor needs extras: pip install 'parley-acp[tui,nes]'"
 _LINES_ONLY = frozenset({"dumb", "unknown"})
 _LIGHT = frozenset({"7", "15"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the action."""
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="what to edit")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", type=Path, help="the file to edit; a sample by default"
+    )
     parser.add_argument(
         "--theme", choices=("dark", "light"), help="the colours; NO_COLOR=1 means none"
     )
@@ -43,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the editor until the user leaves."""
     if not is_terminal() or os.environ.get("TERM") in _LINES_ONLY:
-        raise Failure("an editor needs a terminal that shows screens", Exit.USAGE)
+        raise Failure("the editor needs a terminal that can show a full-screen program", Exit.USAGE)
     if importlib.util.find_spec("textual") is None:
         raise Failure(INSTALL)
     from parley.tui.editor.app import EditorApp, edit

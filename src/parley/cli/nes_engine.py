@@ -26,17 +26,17 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="an OpenAI-compatible server, such as http://localhost:8080",
     )
-    group.add_argument("--model", metavar="NAME", default="", help="the model's name there")
+    group.add_argument("--model", metavar="NAME", default="", help="the name of the model there")
     group.add_argument(
         "--prompt-format",
         metavar="NAME",
         default="infer",
-        help="the prompt format: chat, zeta2_1, sweep, mercury and so on; by default by the name",
+        help="the prompt format, such as chat or zeta2_1; by default from the model's name",
     )
     group.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="a file with the server's key; it may also be in PARLEY_NES_API_KEY",
+        help="the file with the API key; $PARLEY_NES_API_KEY by default",
     )
     group.add_argument(
         "--ca-file", metavar="FILE", help="certificates to trust instead of the system's"
@@ -51,13 +51,13 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=positive_float,
         default=1.5,
-        help="how long an answer may take (1.5)",
+        help="how long to wait for the model; 1.5 by default",
     )
     group.add_argument(
         "--predictor",
         choices=_PREDICTORS,
         default="both",
-        help="which engine answers: `both` uses the rules where they are sure, the model otherwise",
+        help="which engine suggests: `both` uses the rules when they are certain",
     )
 
 

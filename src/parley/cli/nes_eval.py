@@ -33,25 +33,25 @@ __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 
 WHAT = "measure how often suggestions are right, on the commits of a repository"
 EXAMPLES = """\
-Commits with 2 to 20 changes are replayed to the agent, change by change, and at
-some moments it is asked what comes next. `step`: nothing of the suggestion has
-to be undone; `exact`: it is a remaining change; `loc`: it is where one is. When
-nothing is left, every suggestion is false. The same seed gives the same
-questions. Ctrl-C ends it with the figures so far.
+Commits with 2 to 20 changes are replayed to the agent, change by change, and
+sometimes it is asked for the next one. `step`: no part of the suggestion has
+to be undone; `exact`: it is one of the remaining changes; `loc`: it is at the
+place of one. When no change is left, every suggestion is wrong. The same seed
+gives the same questions. Ctrl-C stops and shows the results so far.
 
 examples:
   parley nes eval .
-  parley nes eval ~/src/flask ~/src/requests --commits 100 --jobs 2 --json out.json
+  parley nes eval ~/src/flask ~/src/requests --commits 100 --json out.json
   parley nes eval . --order all --view all --set nes_aggressiveness=quiet
   parley nes eval . --language go --since 2025-01-01 -a "other-agent --acp"
   parley nes eval . --set nes_aggressiveness=eager --plot precision.svg
-  parley nes eval . --model-url http://localhost:8080 --model zeta-2.1 --predictor model
+  parley nes eval . --model-url http://localhost:8080 --predictor model
 
 exit codes:
-  0  it is done                     2    the command line is wrong
-  1  it failed, or the agent or its model has answered nothing; stderr says why
-  5  the agent cannot be started, or makes no suggestions
-  130  it was ended by Ctrl-C; what is shown is what there was
+  0  finished                       2    the command line is wrong
+  1  failed, or the agent or its model never responded; stderr says why
+  5  the agent cannot be started, or offers no suggestions
+  130  stopped by Ctrl-C; the results so far are shown
 """
 OWN = parley_command("nes", "serve")
 _KINDS = ("edit", "jump", "rename", "searchAndReplace")
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "repositories",
         metavar="DIR",
         nargs="+",
-        help="a git repository, bare or not; of a folder in one, what was changed in it",
+        help="a git repository, bare or not, or a folder in one, for the changes in it",
     )
     parser.add_argument(
         "-a", "--agent", metavar="AGENT", help="the agent to measure; `parley nes serve` by default"
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a variable for the agent, which otherwise gets only PATH, HOME and the like",
+        help="a variable for the agent, which by default gets only PATH, HOME and similar",
     )
     parser.add_argument(
         "--set",
@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kinds",
         metavar="KINDS",
         default="edit,jump",
-        help="which kinds of suggestions can be shown; edit,jump by default",
+        help="the kinds of suggestions to accept; edit,jump by default",
     )
     _add_selection(parser)
     _add_results(parser)
@@ -94,16 +94,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_selection(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is replayed")
+    group = parser.add_argument_group("commits")
     group.add_argument(
         "--commits",
         metavar="N",
         type=positive_int,
         default=200,
-        help="the most commits of each repository; 200 by default",
+        help="the maximum number of commits per repository; 200 by default",
     )
     group.add_argument(
-        "--seed", metavar="N", type=int, default=0, help="the seed that draws them; 0 by default"
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="the seed for drawing commits; 0 by default",
     )
     group.add_argument(
         "--order",
@@ -115,7 +119,7 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         "--view",
         choices=(*VIEWS, "all"),
         default="project",
-        help="whether the whole project is known; it is by default",
+        help="what the agent sees: the edited file or the project; project by default",
     )
     group.add_argument(
         "--language",
@@ -131,33 +135,41 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_results(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what comes of it")
-    group.add_argument("--json", metavar="FILE", help="write everything, with all outcomes")
+    group = parser.add_argument_group("output and timing")
+    group.add_argument("--json", metavar="FILE", help="write all results to this file, as JSON")
     group.add_argument(
-        "--plot", metavar="FILE.svg", help="draw precision against speak rate, as SVG, by scores"
+        "--plot",
+        metavar="FILE.svg",
+        help="plot precision against speak rate for each score threshold, as SVG",
     )
     group.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"
     )
-    group.add_argument("--jobs", metavar="N", type=positive_int, default=1, help="agents at once")
+    group.add_argument(
+        "--jobs",
+        metavar="N",
+        type=positive_int,
+        default=1,
+        help="the number of agents to run at once; 1 by default",
+    )
     group.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=positive_float,
         default=10.0,
-        help="how long each answer may take; 10 by default",
+        help="how long to wait for each response; 10 by default",
     )
     group.add_argument(
         "--settle",
         metavar="SECONDS",
         type=non_negative_float,
         default=0.3,
-        help="time to read the project before the first question of a session; 0.3 by default",
+        help="time to wait for the project index before the first question; 0.3 by default",
     )
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Measure, and tell."""
+    """Measure, and show the results."""
     heard: deque[bytes] = deque(maxlen=1)
     agent = _agent(arguments, write_agent_stderr if arguments.verbose else heard.append)
     check_files(arguments)

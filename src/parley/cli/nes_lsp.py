@@ -12,7 +12,7 @@ from .reporting import Exit, Failure
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 
-WHAT = "be a language server that suggests edits, for an editor that asks over LSP"
+WHAT = "serve suggestions to an editor, as a language server on stdin and stdout"
 EXAMPLES = """\
 How to set up Neovim and VS Code: docs/editors.md.
 

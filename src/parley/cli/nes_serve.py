@@ -15,7 +15,7 @@ from .reporting import Exit, Failure
 
 __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 
-WHAT = "be an agent that suggests edits, on stdin and stdout, for an editor"
+WHAT = "serve suggestions to an editor, as an agent on stdin and stdout"
 EXAMPLES = """\
 examples:
   parley nes serve

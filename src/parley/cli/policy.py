@@ -27,9 +27,9 @@ from .tool_call_input import permission_request_for, read_permission_request
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Say what becomes of a tool call, and why. The rules are those of policy.toml in
-the user's configuration directory. A project's .parley/policy.toml can only
-make them stricter. Without an ACTION the rules are shown.
+Show whether a tool call is allowed, asked or denied, and why. The rules are in
+policy.toml in your configuration directory. A project's .parley/policy.toml
+can only make them stricter. Without an ACTION, the rules are shown.
 """
 EXAMPLES = """\
 examples:
@@ -39,8 +39,8 @@ examples:
   parley policy forget
 """
 TEST_EXAMPLES = """\
-- reads a tool call or a question for permission, as agents send it in either
-version, from stdin.
+With -, a tool call or a permission request is read from stdin: the JSON that
+agents send, of either protocol version.
 
 examples:
   parley policy test --kind execute --command "git push"
@@ -62,27 +62,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     def action(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
         added = add(name, what, examples)
-        added.add_argument("--cwd", metavar="DIR", default=".", help="the project")
+        added.add_argument(
+            "--cwd", metavar="DIR", default=".", help="the project directory; this one by default"
+        )
         return added
 
-    showing = action("show", "show the rules that hold here, and what is remembered")
-    showing.add_argument("--json", action="store_true", help="print them as JSON")
-    _add_testing(action("test", "say what would become of a tool call, and why", TEST_EXAMPLES))
-    forgetting = action("forget", "forget the answers that are remembered for this project")
-    forgetting.add_argument("--all", action="store_true", help="forget those of all projects")
+    showing = action("show", "show the rules that apply here, and the remembered answers")
+    showing.add_argument("--json", action="store_true", help="print the rules as JSON")
+    _add_testing(
+        action("test", "show what would be decided about a tool call, and why", TEST_EXAMPLES)
+    )
+    forgetting = action("forget", "delete the remembered answers of this project")
+    forgetting.add_argument("--all", action="store_true", help="delete those of all projects")
     parser.set_defaults(cwd=".", json=False)
 
 
 def _add_testing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("call", metavar="-", nargs="?", choices=["-"], help="read it from stdin")
-    parser.add_argument("--kind", metavar="KIND", help="what the tool call calls itself")
-    parser.add_argument("--tool", metavar="NAME", help="the tool's own name")
-    for name, what in (("command", "what would run"), ("path", "what would be touched")):
+    parser.add_argument(
+        "call", metavar="-", nargs="?", choices=["-"], help="read the tool call from stdin"
+    )
+    parser.add_argument("--kind", metavar="KIND", help="the kind of the tool call, such as edit")
+    parser.add_argument("--tool", metavar="NAME", help="the name of the tool")
+    for name, what in (("command", "a command it runs"), ("path", "a file it uses")):
         parser.add_argument(
             f"--{name}", metavar=name.upper(), action="append", default=[], help=what
         )
     parser.add_argument(
-        "--agent", metavar="AGENT", default="", help="its name, or its command line"
+        "--agent", metavar="AGENT", default="", help="the agent's name or command line"
     )
     parser.add_argument("--session", metavar="ID", default="", help="the id of the session")
     for name, what in (("allow", "permit"), ("deny", "refuse")):
@@ -91,10 +97,12 @@ def _add_testing(parser: argparse.ArgumentParser) -> None:
             metavar="RULE",
             action="append",
             default=[],
-            help=f"{what} this, as in parley run",
+            help=f"{what} this, like the flag of `parley run`",
         )
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
-    parser.add_argument("--exit-code", action="store_true", help="set the exit code too")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "--exit-code", action="store_true", help="report the decision in the exit code too"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -140,10 +148,15 @@ def _test(arguments: argparse.Namespace) -> int:
 def _subject(arguments: argparse.Namespace) -> Subject:
     given = [arguments.kind, arguments.tool, *arguments.command, *arguments.path]
     if arguments.call is None and not any(given):
-        raise Failure("say what it is: --kind, --command or --path, or - for stdin", Exit.USAGE)
+        raise Failure(
+            "describe the tool call with --kind, --command or --path, or give - for stdin",
+            Exit.USAGE,
+        )
     if arguments.call is not None:
         if any(given):
-            raise Failure("- reads the tool call from stdin; give no more of it", Exit.USAGE)
+            raise Failure(
+                "- reads the whole tool call from stdin; leave the other options out", Exit.USAGE
+            )
         try:
             question = read_permission_request(sys.stdin.buffer.read())
         except ValueError as error:

@@ -28,7 +28,7 @@ class Exit(IntEnum):
     """The exit codes."""
 
     DONE = 0
-    """It went well."""
+    """It succeeded."""
     FAILED = 1
     """Something failed; stderr says what."""
     USAGE = 2
@@ -36,15 +36,15 @@ class Exit(IntEnum):
     REFUSED = 3
     """The agent refused the prompt."""
     CUT = 4
-    """It stopped at a limit: tokens, requests in a turn, or what it may cost."""
+    """It stopped at a limit: tokens, requests in a turn, or cost."""
     DIED = 5
     """The agent could not be started, or ended, or the connection to it was lost."""
     AUTH = 6
     """The agent wants the user to log in first."""
     TIMEOUT = 124
-    """The time that was given is over."""
+    """The time limit was reached."""
     CANCELLED = 130
-    """It was cancelled, as by Ctrl-C."""
+    """It was cancelled, for example by Ctrl-C."""
 
 
 class Failure(Exception):
@@ -61,15 +61,15 @@ def say(message: str) -> None:
 
 
 def say_state(name: str, state: str, reason: str) -> None:
-    """Report that a remote agent is away, or back; if it is gone, an error says so."""
+    """Report that a remote agent is disconnected or connected again; a final loss is an error."""
     if state == "away":
-        say(f"parley: {name} is away ({reason}); it is waited for")
+        say(f"parley: {name} is disconnected ({reason}); reconnecting")
     elif state == "connected":
-        say(f"parley: {name} is back")
+        say(f"parley: {name} is connected again")
 
 
 def is_terminal() -> bool:
-    """Return whether somebody sits in front of stdin and stdout."""
+    """Return whether stdin and stdout are a terminal."""
     return all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout))
 
 

@@ -22,20 +22,20 @@ from .run_view import RunView
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Give an agent one prompt and show what it does while it does it: its answer on
-stdout, tool calls, plans and everything else on stderr. What it asks
-permission for, and what it has this program write or run, is decided by
---allow and --deny, by the policy file, else asked on the terminal, else
-refused. Ctrl-C cancels the turn, a second one ends the agent. Sessions are
-saved and can be resumed.
+Give an agent one prompt and show what it does: the answer on stdout; tool
+calls, plans and everything else on stderr. When the agent asks for permission,
+or wants to write a file or run a command, --allow, --deny and the policy file
+decide. Otherwise you are asked on the terminal; without one, it is denied.
+Ctrl-C cancels the turn, a second Ctrl-C stops the agent. Sessions are saved
+and can be resumed.
 """
 EXAMPLES = """\
 rules:
-  KIND or KIND:PATTERN, as in read, edit:src/**, "execute:git status", "*".
-  The kind is what the agent calls its tool call: read, edit, delete, move,
-  search, execute, think, fetch, switch_mode, other. Patterns fit the command,
-  or the paths from --cwd on. --deny counts before --allow.
-  `parley policy test` shows what would happen.
+  KIND or KIND:PATTERN, such as read, edit:src/**, "execute:git status" or "*".
+  Agents give each tool call a kind: read, edit, delete, move, search, execute,
+  think, fetch, switch_mode or other. A pattern is matched against the command,
+  or against paths relative to --cwd. --deny wins over --allow.
+  `parley policy test` shows what would be decided.
 
 examples:
   parley run "What is in this repository?" -a "opencode acp"
@@ -46,9 +46,9 @@ examples:
   parley run help
 
 exit codes:
-  0  the turn has ended          5    the agent cannot be reached, or died
-  1  something failed            6    the agent wants a login, or a token
-  2  the command line is wrong   124  the time of --timeout is over
+  0  the turn has ended          5    the agent cannot be reached, or exited
+  1  something failed            6    the agent requires a login or a token
+  2  the command line is wrong   124  the time limit of --timeout was reached
   3  the agent refused           130  cancelled
   4  stopped at a limit
 """
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "prompt",
         metavar="PROMPT",
         nargs="?",
-        help="what to ask; - or nothing reads it from stdin",
+        help="the prompt; if it is - or missing, it is read from stdin",
     )
     parser.add_argument(
         "-a",
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--file",
         metavar="PATH",
-        help="send a file along, a picture, or stdin (-); may be given several times",
+        help="attach a file, a picture, or stdin (-); may be given several times",
         **SEVERAL,
     )
     add_open_argument(parser)
@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_permission_arguments(parser, has_yes=True)
     add_agent_arguments(parser)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="print one event a line, as JSON")
+    shown.add_argument("--json", action="store_true", help="print one event per line, as JSON")
     shown.add_argument("-q", "--quiet", action="store_true", help="print only the final text")
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agent writes to its stderr"

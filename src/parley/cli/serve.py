@@ -1,4 +1,4 @@
-"""`parley serve`: agents on the network, for those who have the token."""
+"""`parley serve`: agents on the network, protected by a token."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from .reporting import Failure
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Put agents on the network, by HTTP and WebSocket, as `parley run`, `parley chat`,
-`parley connect` and other clients reach them. It listens on this machine alone
-by default, requires a token, which is created and saved for you, and starts
-a process for each connection. The first Ctrl-C, or SIGTERM, lets what is under
-way end; the second one ends everything at once.
+Serve agents over HTTP and WebSocket for `parley run`, `parley chat`, `parley
+connect` and other clients. By default the server listens on this machine only,
+requires a token, which is created and saved for you, and starts a process for
+each connection. The first Ctrl-C or SIGTERM lets running turns finish; the
+second one stops the server at once.
 """
 EXAMPLES = """\
 examples:
-  parley serve                                    # the default agent
-  parley serve "opencode acp" claude              # two agents; /acp/opencode, /acp/claude
+  parley serve                               # the default agent
+  parley serve "opencode acp" claude         # at /acp/opencode and /acp/claude
   parley serve --name fast="codex --acp" --shared
-  parley serve claude --http 0.0.0.0:7400 --tls-cert cert.pem --tls-key key.pem \\
-    --allow-host agents.example.com
+  parley serve claude --http 0.0.0.0:7400 --allow-host agents.example.com \\
+    --tls-cert cert.pem --tls-key key.pem
   parley serve --config gateway.toml --log-format json
-  parley serve --new-token                        # then send SIGHUP to the gateway
+  parley serve --new-token                   # then send SIGHUP to the gateway
 
 exit codes:
-  0  it was stopped                   2    the command line or a file is wrong
-  1  it cannot listen there           5    no agent can be started
-  130  it was ended at once, by a second signal
+  0  stopped                       2    the command line or a file is wrong
+  1  cannot listen on the address  5    no agent can be started
+  130  stopped at once, by a second signal
 """
 
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=TARGET",
         action="append",
         default=[],
-        help="an agent under a name of your choice; may be repeated",
+        help="an agent under a name of your choice; may be given several times",
     )
     parser.add_argument(
         "--http", metavar="HOST:PORT", help="the address to listen on; 127.0.0.1:7400 by default"
@@ -57,12 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="read this file instead of [serve] in the configuration"
     )
     parser.add_argument(
-        "--shared", action="store_true", help="one process for all connections of a principal"
+        "--shared",
+        action="store_true",
+        help="one process for all connections of a principal, not one for each",
     )
-    parser.add_argument("--page", action="store_true", help="serve a page to chat in a browser")
+    parser.add_argument("--page", action="store_true", help="also serve a chat page for browsers")
     _add_access_arguments(parser)
-    group = parser.add_argument_group("while it runs")
-    group.add_argument("--log-format", choices=("text", "json"), help="the format of the log")
+    group = parser.add_argument_group("output and shutdown")
+    group.add_argument(
+        "--log-format", choices=("text", "json"), help="the log format; text by default"
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="log only problems")
     group.add_argument(
         "-v", "--verbose", action="store_true", help="show what the agents write to their stderr"
@@ -76,35 +80,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("who gets in")
+    group = parser.add_argument_group("access")
     group.add_argument(
-        "--token-file", metavar="FILE", help="the file with the token, instead of a generated one"
+        "--token-file",
+        metavar="FILE",
+        help="the file with the token; by default one is created and saved for you",
     )
     group.add_argument(
-        "--new-token", action="store_true", help="write a new token to the file, and exit"
+        "--new-token",
+        action="store_true",
+        help="write a new token to the token file, and exit",
     )
     group.add_argument(
-        "--no-token", action="store_true", help="require no token; for this machine only"
+        "--no-token", action="store_true", help="require no token; only on loopback addresses"
     )
-    group.add_argument(
-        "--tls-cert", metavar="FILE", help="serve https with this certificate, in PEM"
-    )
-    group.add_argument("--tls-key", metavar="FILE", help="its key")
+    group.add_argument("--tls-cert", metavar="FILE", help="serve HTTPS with this certificate (PEM)")
+    group.add_argument("--tls-key", metavar="FILE", help="the private key of the certificate (PEM)")
     for flag, metavar, what in (
-        ("--allow-host", "HOST", "a name under which it may be asked for"),
-        ("--allow-origin", "ORIGIN", "a page elsewhere that may use it, as https://chat.example"),
-        ("--proxy", "ADDRESS", "where a proxy is whose --trusted-header is believed"),
+        ("--allow-host", "HOST", "accept requests for this host name; may be given several times"),
+        ("--allow-origin", "ORIGIN", "accept pages from this origin, such as https://chat.example"),
+        ("--proxy", "ADDRESS", "the address of a reverse proxy whose --trusted-header is trusted"),
     ):
         group.add_argument(flag, metavar=metavar, action="append", default=[], help=what)
     group.add_argument(
         "--trusted-header",
         metavar="HEADER",
-        help="the header in which a proxy on this machine, or at --proxy, names the user",
+        help="the header in which a reverse proxy on this machine, or at --proxy, names the user",
     )
     group.add_argument(
         "--allow-local-servers",
         action="store_true",
-        help="let clients name commands and local addresses as MCP servers",
+        help="let clients use commands and local addresses as MCP servers",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -73,7 +74,7 @@ class Serve:
             return Exit.CANCELLED
 
     def _new_token(self) -> int:
-        """Put a new token into the file, which is told and the token not."""
+        """Write a new token to the file, and report the file but never the token."""
         settings = self._settings
         files = [each.token_file for each in settings.principals]
         if len(files) > 1 or not settings.has_token or files == [None]:
@@ -113,11 +114,11 @@ class Serve:
         names = [each.name for each in service.gateway]
         for name in names if len(names) > 1 else [""]:
             url, file = service.url(name), service.auth.token_file
-            told = f"{name or names[0]} is served at {url}"
+            served = f"{name or names[0]} is served at {url}"
             if file is None and not service.auth.access.is_open:
-                self._say(f"{told}, {_for_whom(self._settings)}")
+                self._say(f"{served}, {_for_whom(self._settings)}")
                 continue
-            self._say(f"{told}; try it with")
+            self._say(f"{served}; try it with")
             self._say_plain(f"  {example_command(url, file)}")
         if service.page_url:
             self._say(f"chat in a browser at {service.page_url}{_token_of_page(service)}")
@@ -125,7 +126,7 @@ class Serve:
 
     def _signalled(self, is_second: bool) -> None:
         if is_second:
-            self._say("ended")
+            self._say("stopped at once")
         else:
             seconds = self._settings.drain_after
             self._say(
@@ -142,7 +143,7 @@ class Serve:
 
 
 def _on_hangup(renew: Callable[[], None]) -> None:
-    """Renew on SIGHUP, unless there is a terminal, whose end SIGHUP tells."""
+    """Renew on SIGHUP, unless stdin is a terminal: then SIGHUP means that it was closed."""
     if sys.platform == "win32" or (sys.stdin is not None and sys.stdin.isatty()):
         return
     with suppress(NotImplementedError):
@@ -150,7 +151,7 @@ def _on_hangup(renew: Callable[[], None]) -> None:
 
 
 def _for_whom(settings: Settings) -> str:
-    """Return who gets in, where there is no one token that can be named."""
+    """Return a description of who has access, if there is not one token file to name."""
     if settings.trusted_header is None:
         return "for clients that have a token"
     return f"for users that a proxy names in {settings.trusted_header}"
@@ -163,7 +164,7 @@ def _token_of_page(service: Service) -> str:
 
 
 def _write(line: str) -> None:
-    with suppress(OSError):  # whoever has read the log is gone; the agents are served all the same
+    with suppress(OSError):  # the reader of the log has gone; keep serving
         print(line, file=sys.stderr, flush=True)
 
 
@@ -193,12 +194,27 @@ def _settings(known: Settings, arguments: argparse.Namespace) -> Settings:
         if given is not None:
             changes[name] = given
     if arguments.token_file is not None:
+        if not arguments.new_token:
+            _check_exists(arguments.token_file)
         changes |= {"token_file": Path(arguments.token_file), "principals": [], "has_token": True}
     if arguments.no_token:
         if arguments.token_file is not None:
-            raise Failure("--no-token and --token-file: leave one out", Exit.USAGE)
+            raise Failure("--no-token and --token-file cannot be combined", Exit.USAGE)
         changes |= {"has_token": False, "token_file": None, "principals": []}
     return structs.replace(known, **changes)
+
+
+def _check_exists(token_file: str) -> None:
+    """Raise a failure that says how to create the token file, if there is none."""
+    try:
+        Path(token_file).stat()
+    except FileNotFoundError:
+        create = shlex.join(["parley", "serve", "--new-token", "--token-file", token_file])
+        raise Failure(
+            f"--token-file: {token_file} does not exist; create it with `{create}`", Exit.USAGE
+        ) from None
+    except OSError:
+        return  # reading the token reports what is wrong
 
 
 def _agents(known: Settings, arguments: argparse.Namespace) -> list[AgentSettings]:
@@ -217,7 +233,7 @@ def _agents(known: Settings, arguments: argparse.Namespace) -> list[AgentSetting
 
 def _tls(known: Settings, arguments: argparse.Namespace) -> tuple[Path, Path] | None:
     if (arguments.tls_cert is None) is not (arguments.tls_key is None):
-        raise Failure("--tls-cert and --tls-key go together", Exit.USAGE)
+        raise Failure("--tls-cert and --tls-key must be given together", Exit.USAGE)
     if arguments.tls_cert is None:
         return known.tls
     return Path(arguments.tls_cert), Path(arguments.tls_key)

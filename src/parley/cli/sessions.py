@@ -28,11 +28,11 @@ from .session_views import SessionJson, print_hits, print_list, short, show
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
 DESCRIPTION = """\
-Every session is saved on this machine, whichever agent it was with. A KEY is
-what `list` shows, or how it begins, or the name that you gave the session.
-Without an ACTION the sessions of this directory are listed. With --agent, the
-actions list, delete, fork and rename work on the sessions that the agent keeps
-itself, as far as it offers that; KEY is then the agent's id of a session.
+Work with the sessions that are saved on this machine, with any agent. A KEY is
+the key that `list` shows, the beginning of one, or the name that you gave the
+session. Without an ACTION, the sessions of this directory are listed. With
+--agent, the actions list, delete, fork and rename work on the agent's own
+sessions, if it supports that; KEY is then the agent's session id.
 """
 EXAMPLES = """\
 examples:
@@ -46,13 +46,13 @@ examples:
   parley sessions fork --agent opencode ses_41
 """
 EXPORT_EXAMPLES = """\
-What looks like a secret is left out: keys and tokens of known shapes, passwords
-in addresses and assignments, and the values of environment variables that are
-called so. Look at what you publish all the same.
+Text that looks like a secret is left out: keys and tokens in known formats,
+passwords in addresses and assignments, and the values of environment variables
+whose names suggest a secret. Check the file before you publish it.
 
-  jsonl  all frames, a line each; can be played again
-  md     what was said and done, as Markdown
-  html   the same as one page that needs nothing else and runs nothing
+  jsonl  all frames, one per line; `parley chat --replay` plays it
+  md     the conversation as Markdown
+  html   the conversation as one self-contained page without scripts
 
 examples:
   parley sessions export 3f9a > session.md
@@ -60,16 +60,16 @@ examples:
   parley sessions export 3f9a --format jsonl -o session.jsonl
 """
 RESUME_EXAMPLES = """\
-Options after the prompt are those of `parley run`.
+After the prompt you can give any options of `parley run`.
 
 examples:
   parley sessions resume 3f9a "And now the docs"
   git diff | parley sessions resume 3f9a - --allow read -q
 """
 PRUNE_EXAMPLES = """\
-Without limits, those of [journal] in config.toml count. A session whose turn is
-running stays. If the last session is more than a week old, the clock may be
-wrong: then old sessions are kept unless you add --trust-clock.
+Without limits, those of [journal] in config.toml apply. Sessions with a
+running turn are kept. If the last session is more than a week old, the clock
+may be wrong, so old sessions are kept unless you add --trust-clock.
 
 examples:
   parley sessions prune --older-than 90
@@ -96,36 +96,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(all=False, json=False, limit=None, agent=None, verbose=False, env=[])
     _add_agent(parser)
     action = actions_of(parser)
-    listing = action("list", "list the sessions, the newest first")
+    listing = action("list", "list the sessions, newest first")
     listing.add_argument(
-        "--all", action="store_true", help="those of all directories, not only of this one"
+        "--all",
+        action="store_true",
+        help="list the sessions of all directories, not only of this one",
     )
     _add_listing(listing)
     _add_agent(listing)
-    showing = action("show", "show what was said in a session, as it was shown then")
+    showing = action("show", "show a session as it was shown then")
     _add_key(showing)
-    showing.add_argument("--json", action="store_true", help="print one update a line, as JSON")
-    searching = action("search", "find what was said, in all sessions")
-    searching.add_argument("words", metavar="WORD", nargs="+", help="all of these must be there")
+    showing.add_argument("--json", action="store_true", help="print one update per line, as JSON")
+    searching = action("search", "search the text of all sessions")
+    searching.add_argument(
+        "words",
+        metavar="WORD",
+        nargs="+",
+        help="a word to find; a session must contain all of them",
+    )
     _add_listing(searching)
-    _add_export(action("export", "write a session to a file, without secrets", EXPORT_EXAMPLES))
-    resuming = action("resume", "resume a session: give it one more prompt", RESUME_EXAMPLES)
+    _add_export(action("export", "export a session to a file, without secrets", EXPORT_EXAMPLES))
+    resuming = action("resume", "resume a session with another prompt", RESUME_EXAMPLES)
     resuming.usage = "parley sessions resume KEY [PROMPT] [options of `parley run`]"
     _add_key(resuming)
     resuming.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    _add_delete(action("delete", "forget sessions on this machine; agents keep their own"))
-    forking = action("fork", "start a session that knows what was said in another", FORK_EXAMPLES)
+    _add_delete(action("delete", "delete sessions from this machine; agents keep their own"))
+    forking = action("fork", "start a new session from the conversation of another", FORK_EXAMPLES)
     _add_key(forking)
     _add_agent(forking)
-    renaming = action("rename", "give a session a name, or with --agent a title", RENAME_EXAMPLES)
+    renaming = action("rename", "name a session; with --agent, set its title", RENAME_EXAMPLES)
     _add_key(renaming)
-    renaming.add_argument("name", metavar="NAME", help="the new name; empty for none")
+    renaming.add_argument(
+        "name", metavar="NAME", help="the new name; an empty one removes the name"
+    )
     _add_agent(renaming)
-    _add_prune(action("prune", "forget the oldest sessions", PRUNE_EXAMPLES))
+    _add_prune(action("prune", "delete the oldest sessions", PRUNE_EXAMPLES))
 
 
 def _add_key(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("key", metavar="KEY", help="its key, how that begins, or its name")
+    parser.add_argument(
+        "key", metavar="KEY", help="the session's key, the beginning of it, or its name"
+    )
 
 
 def _add_agent(parser: argparse.ArgumentParser) -> None:
@@ -154,35 +165,45 @@ def _add_agent(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_listing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
+    parser.add_argument("--json", action="store_true", help="print the sessions as JSON")
     parser.add_argument("--limit", metavar="N", type=_count, help="maximum number; 20 by default")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_key(parser)
     parser.add_argument(
-        "--format", choices=FORMATS, help="which; as the name of the file says, else md"
+        "--format", choices=FORMATS, help="the format; by default from the file name, else md"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to; else to stdout")
-    parser.add_argument("--no-redact", action="store_true", help="leave secrets in")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="the file to write; stdout by default"
+    )
+    parser.add_argument("--no-redact", action="store_true", help="include secrets")
 
 
 def _add_delete(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("keys", metavar="KEY", nargs="*", help="which sessions")
+    parser.add_argument("keys", metavar="KEY", nargs="*", help="a session to delete")
     parser.add_argument(
-        "--all-of-project", action="store_true", help="all sessions of this directory"
+        "--all-of-project", action="store_true", help="delete all sessions of this directory"
     )
-    parser.add_argument("--yes", action="store_true", help="do not ask first")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _add_agent(parser)
 
 
 def _add_prune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--older-than", metavar="DAYS", type=_count, help="those that nobody used for so long"
+        "--older-than",
+        metavar="DAYS",
+        type=_count,
+        help="delete sessions not used for this many days",
     )
-    parser.add_argument("--keep", metavar="N", type=_count, help="all but the newest N")
     parser.add_argument(
-        "--max-bytes", metavar="N", type=_count, help="until the rest is not longer than this"
+        "--keep", metavar="N", type=_count, help="delete all but the newest N sessions"
+    )
+    parser.add_argument(
+        "--max-bytes",
+        metavar="N",
+        type=_count,
+        help="delete sessions until the rest is at most this size",
     )
     parser.add_argument(
         "--trust-clock",
@@ -242,10 +263,10 @@ def _list(arguments: argparse.Namespace, journal: Journal) -> int:
         say('parley: no session is saved yet; begin one, for example with `parley run "help"`')
         return Exit.DONE
     if is_elsewhere:
-        say("parley: there is none in this directory; these are from all directories")
+        say("parley: no session was started in this directory; showing those of all directories")
     print_list(found[:limit], has_directories=cwd is None or is_elsewhere)
     if len(found) > limit:
-        say(f"parley: there are more; give --limit, as --limit {5 * limit or 20}")
+        say(f"parley: there are more; show them with --limit {5 * limit or 20}")
     return Exit.DONE
 
 
@@ -281,7 +302,7 @@ def _export(arguments: argparse.Namespace, journal: Journal) -> int:
     form = arguments.format or (suffix if suffix in FORMATS else "md")
     if arguments.output and suffix and not arguments.format and suffix != form:
         raise Failure(
-            f"{arguments.output}: no export is called .{suffix}; say --format jsonl, md or html",
+            f"{arguments.output}: .{suffix} is not a known format; give --format jsonl, md or html",
             Exit.USAGE,
         )
     entries = list(journal.entries(record.key))
@@ -327,7 +348,9 @@ def _delete(arguments: argparse.Namespace, journal: Journal) -> int:
         records += journal.list(role="client", cwd=str(Path.cwd()))
     chosen = {each.key: each for each in records}
     if not chosen:
-        raise Failure("say which: a KEY of `parley sessions list`, or --all-of-project", Exit.USAGE)
+        raise Failure(
+            "name a session: a KEY from `parley sessions list`, or --all-of-project", Exit.USAGE
+        )
     if not arguments.yes:
         _confirm(list(chosen.values()))
     for key in chosen:
@@ -340,13 +363,13 @@ def _delete(arguments: argparse.Namespace, journal: Journal) -> int:
 def _confirm(records: list[Record]) -> None:
     """Ask whether to delete; no answer is no."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise Failure("nobody can be asked here whether to delete; say --yes", Exit.USAGE)
+        raise Failure("there is no terminal to ask on; add --yes to delete", Exit.USAGE)
     print_list(records, has_directories=False)
     sys.stdout.flush()
-    sys.stderr.write(f"Forget {_sessions(len(records))} for good? [y/N] ")
+    sys.stderr.write(f"Delete {_sessions(len(records))} for good? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Failure("nothing is forgotten", Exit.CANCELLED)
+        raise Failure("nothing was deleted", Exit.CANCELLED)
 
 
 def _fork(arguments: argparse.Namespace, journal: Journal) -> int:
@@ -375,7 +398,7 @@ def _prune(arguments: argparse.Namespace, journal: Journal) -> int:
         days, keep, size = settings.max_age_days, settings.max_sessions, settings.max_bytes
     if (days, keep, size) == (None, None, None):
         raise Failure(
-            "say what may stay: --older-than DAYS, --keep N or --max-bytes N; or set "
+            "give a limit: --older-than DAYS, --keep N or --max-bytes N; or set "
             "max_age_days, max_sessions or max_bytes below [journal] in config.toml",
             Exit.USAGE,
         )

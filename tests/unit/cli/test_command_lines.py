@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from parley.cli import COMMANDS, parser_of
 from parley.config import config_path
 
 from .command_line import CommandLine
@@ -47,8 +50,36 @@ def test_a_wrong_command_line_is_one_sentence(
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_action_fits_into_80_columns(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    parsers = [parser_of(name)[1]]
+    for parser in parsers:
+        for action in vars(parser)["_actions"]:
+            if action.dest == "action":
+                parsers += action.choices.values()
+    too_long = [line for one in parsers for line in one.format_help().splitlines() if line[79:]]
+    assert too_long == []
+
+
+def test_a_token_file_that_does_not_exist_can_be_created(
+    parley: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    done = parley("serve", "--token-file", str(file))
+    create = f"parley serve --new-token --token-file {file}"
+    assert done.returncode == 2
+    assert (
+        done.stderr == f"parley: --token-file: {file} does not exist; create it with `{create}`\n"
+    )
+    assert parley(*create.split()[1:]).returncode == 0
+    assert file.read_text().strip()
+
+
 def test_a_shell_is_asked_for(parley: CommandLine) -> None:
-    assert "say for which shell: bash, zsh, fish" in parley("completion").stderr
+    assert "name a shell: bash, zsh, fish" in parley("completion").stderr
     assert parley("completion", "tcsh").returncode == 2
 
 
@@ -56,10 +87,10 @@ def test_a_chain_that_cannot_be_is_refused(parley: CommandLine) -> None:
     for words, told in (
         (["--chain", "none"], "there is no chain 'none'"),
         (["budget --nonsense 1", "--", "parley", "demo"], "budget"),
-        (["--chain", "none", "log"], "goes without PROXY"),
+        (["--chain", "none", "log"], "cannot be combined with PROXY"),
         (["log"] * 17, "at most 16"),
         (["", "--", "parley", "demo"], "neither a built-in proxy nor a program"),
-        (["budget", "--cost", "1", "--", "parley", "demo"], 'in quotes with it, as "budget --cost'),
+        (["budget", "--cost", "1", "--", "parley", "demo"], 'in quotes, such as "budget --cost'),
     ):
         done = parley("conduct", *words)
         assert (done.returncode, done.stdout) == (2, ""), words
@@ -73,7 +104,7 @@ def test_a_time_limit_above_zero_is_wanted(parley: CommandLine) -> None:
 def test_without_an_agent_it_asks_for_one(parley: CommandLine) -> None:
     done = parley("login")
     assert done.returncode == 2
-    assert "say which agent" in done.stderr
+    assert "name an agent" in done.stderr
 
 
 @pytest.mark.requirement("SAFE-USER-04")

@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Repository:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["nes"], "say what to do: serve"),
+        (["nes"], "name an action: serve"),
         (["nes", "eval"], "the following arguments are required: DIR"),
         (["nes", "eval", "/nowhere"], "there is no folder /nowhere"),
         (["nes", "eval", "{}/a.py"], "a.py is a file; name the folder of a git repository"),

@@ -60,11 +60,11 @@ def test_the_exit_code_tells_the_decision_if_asked_to(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "say what it is: --kind, --command or --path"),
+        ([], "describe the tool call with --kind, --command or --path"),
         (["--kind", "exec"], "--kind: there is no 'exec'"),
         (["--kind", "read", "--allow", "reed"], "--allow reed: there is no kind 'reed'; did you"),
         (["-"], "stdin is not a tool call: "),
-        (["-", "--kind", "read"], "- reads the tool call from stdin"),
+        (["-", "--kind", "read"], "- reads the whole tool call from stdin"),
         (["--kind", "read", "--cwd", "/no/such"], "--cwd: there is no directory /no/such"),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_newest_session_comes_first_with_all_that_is_known(
     monkeypatch.chdir("/")
     assert sessions() == Exit.DONE
     told = capsys.readouterr()
-    assert "none in this directory" in told.err
+    assert "no session was started in this directory" in told.err
     assert len(told.out.splitlines()) == 8
 
 
@@ -255,12 +255,12 @@ def test_an_export_goes_to_stdout(
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["export", "3f9a", "-o", "a.pdf"], "no export is called .pdf"),
+        (["export", "3f9a", "-o", "a.pdf"], ".pdf is not a known format"),
         (["export", "3f9a", "-o", "no/such/a.md"], "cannot write no/such/a.md"),
         (["show", "nothing"], "no session 'nothing'"),
         (["show", "same"], "'same' matches several sessions"),
-        (["delete"], "say which"),
-        (["delete", "3f9a"], "say --yes"),
+        (["delete"], "name a session: a KEY"),
+        (["delete", "3f9a"], "add --yes"),
         (["prune"], "--older-than DAYS"),
         (["prune", "--keep", "some"], "'some' is not a number"),
     ],
