@@ -77,7 +77,7 @@ def test_a_secret_is_referred_to_and_never_written_down(tmp_path: Path) -> None:
     words = ("agents", "add", "x", "--no-test")
     done = parley(*words, "--env", "MY_API_KEY=planted-marker", "--", "x")
     assert done.returncode == 2
-    assert "refer to it, as in --env MY_API_KEY" in done.stderr
+    assert "refer to it with --env MY_API_KEY" in done.stderr
     assert "planted-marker" not in done.stderr
     seen = tmp_path / "seen"
     script = f"env > {seen}; exec {shlex.join(DEMO)}"

@@ -57,7 +57,7 @@ def list_sessions(arguments: argparse.Namespace) -> int:
 
 
 def delete_sessions(arguments: argparse.Namespace) -> int:
-    """Let the agent delete sessions."""
+    """Ask the agent to delete sessions."""
     if arguments.all_of_project:
         raise Failure(
             "--all-of-project is for the journal; name the sessions to delete", Exit.USAGE
@@ -71,12 +71,12 @@ def delete_sessions(arguments: argparse.Namespace) -> int:
 
 
 def fork_session(arguments: argparse.Namespace) -> int:
-    """Let the agent start a session that knows what was said in another one."""
+    """Ask the agent to start a session from the conversation of another one."""
     return _run(arguments, _fork)
 
 
 def rename_session(arguments: argparse.Namespace) -> int:
-    """Let the agent give a session a title."""
+    """Ask the agent to set the title of a session."""
     return _run(arguments, _rename)
 
 
@@ -91,7 +91,7 @@ AGENT_ACTIONS: dict[str | None, Callable[[argparse.Namespace], int]] = {
 
 
 def fork_record(record: Record, arguments: argparse.Namespace) -> int:
-    """Let the agent of a recorded session start a session that knows what was said in it."""
+    """Ask the agent of a recorded session to start a session from its conversation."""
     agent = agent_of(record)
 
     async def run(connection: Connection) -> int:

@@ -171,7 +171,7 @@ def _list(arguments: argparse.Namespace) -> int:
         return Exit.DONE
     if not agents:
         say(
-            "parley: no agents are configured, so the demo agent answers; add one, as with\n"
+            "parley: no agents are configured, so the demo agent is used; add one, for example:\n"
             "  parley agents add opencode --default -- opencode acp"
         )
         return Exit.DONE
@@ -216,7 +216,7 @@ def _add(arguments: argparse.Namespace) -> int:
         for name, value in entry.env.items():
             variable = sanitize_text(f"{name}={value.replace('$$', '$')}", is_line=True)
             say(f"parley: it gets {cut_row(variable, _VARIABLE_CELLS)}")
-    say(f"parley: written to {path}")
+    say(f"parley: saved in {path}")
     if arguments.no_test:
         return Exit.DONE
     try:
@@ -284,7 +284,7 @@ def _variable(given: str) -> tuple[str, str]:
 def _remove(arguments: argparse.Namespace) -> int:
     was_default = config.load().default_agent == arguments.name
     remove_agent(config_path(), arguments.name)
-    say(f"parley: {arguments.name} is taken out of {config_path()}")
+    say(f"parley: {arguments.name} is removed from {config_path()}")
     if was_default:
         say("parley: it was the default; choose another with `parley agents default NAME`")
     return Exit.DONE

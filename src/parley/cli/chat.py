@@ -146,6 +146,6 @@ def _player(arguments: argparse.Namespace, journal: Journal | None) -> Player:
 
 
 def _usual_theme() -> str:
-    """Return the theme that fits the terminal, where it says what it looks like."""
+    """Return the theme that fits the background that the terminal reports; dark by default."""
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if ground in _LIGHT else "dark"

@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
             found = load()
             names = found.agents if arguments.words == "agents" else found.chains
             print("\n".join(names))
-        except ConfigError:  # somebody who presses Tab wants words, not errors
+        except ConfigError:  # an error message would garble the line being completed
             return Exit.FAILED
         return Exit.DONE
     if arguments.shell is None:

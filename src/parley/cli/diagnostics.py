@@ -103,7 +103,7 @@ def places() -> Iterator[Finding]:
     for subject, path in (("config", config_dir()), ("state", state_dir())):
         there = next(each for each in (path, *path.parents) if each.exists())
         if not os.access(there, os.W_OK | os.X_OK) or not there.is_dir():
-            hint = f"make {there} a directory of yours, as with `chown` or `chmod u+rwx`"
+            hint = f"make {there} a directory of yours, for example with `chown` or `chmod u+rwx`"
             yield Finding("problem", subject, f"{path} cannot be written", hint)
         elif there != path:
             yield Finding("ok", subject, f"{path}, not there yet")

@@ -1,4 +1,4 @@
-"""What `parley run` shows: readable, as JSON lines, or only the answer.
+"""The output of `parley run`: readable, as JSON lines, or only the answer.
 
 Readable means: what the agent says goes to stdout as it comes, everything else to stderr, so that
 `parley run … > answer.txt` keeps the answer. All text of the agent is made inert; in JSON, control
@@ -107,7 +107,7 @@ class JsonLines(Display):
         )
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
-        """Print why it stopped, the text, and what it took."""
+        """Print the stop reason, the text, and the usage."""
         stopped: dict[str, Any] = {
             "event": "end",
             "stopReason": result.stop_reason,
@@ -155,7 +155,7 @@ class Readable(Display):
         """Show nothing: the user knows."""
 
     def wait(self, what: str) -> None:
-        """Say what is waited for, on a terminal."""
+        """Show a progress line, if there is a terminal."""
         self._progress.wait(what)
 
     def update(self, update: v2.SessionUpdate, transcript: Transcript) -> None:
@@ -197,7 +197,7 @@ class Readable(Display):
         self._line(f"? {title} {answer} ({reason})", "yellow")
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
-        """Finish the line; say why it stopped unless it simply ended, or is told anyway."""
+        """Finish the line; print the stop reason unless it is normal or reported elsewhere."""
         self.pause()
         if result.stop_reason != "end_turn" and bound is None:
             forgotten = "; the agent will not remember this prompt or its response"

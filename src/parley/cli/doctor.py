@@ -83,7 +83,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"ok": is_well, "findings": [structs.asdict(each) for each in found]})
     elif configured is not None and not configured.agents:
-        print("\nno agents are configured; add one, as with")
+        print("\nno agents are configured; add one, for example:")
         print("  parley agents add opencode --default -- opencode acp")
     return Exit.DONE if is_well else Exit.FAILED
 

@@ -54,7 +54,7 @@ class Report(Struct, frozen=True, kw_only=True):
     features: AgentFeatures
     auth_methods: list[v2.AuthMethod]
     seconds: float
-    """How long it took until it had answered, from its start on."""
+    """The seconds from the start of the agent to its response."""
 
     @property
     def who(self) -> str:
@@ -63,7 +63,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return sanitize_text(f"{name} {self.info.version}".strip(), is_line=True)
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return what it is and offers, in words, by heading."""
+        """Return a description of the agent and its features, by heading."""
         lines = [("command", self.command), ("protocol", f"version {self.protocol}")]
         flags = structs.asdict(self.features)
         for heading, names in _PARTS.items():

@@ -21,7 +21,7 @@ from .turn_canceller import TurnCanceller
 __all__ = ["CANCEL_AFTER", "Interrupts"]
 
 CANCEL_AFTER = 5.0
-"""How many seconds an agent has to end a turn that was cancelled."""
+"""Seconds that an agent has to end a cancelled turn."""
 _HANG_UP: int = getattr(signal, "SIGHUP", signal.SIGTERM)  # which is not on every system
 
 

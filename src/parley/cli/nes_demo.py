@@ -62,6 +62,6 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _usual_theme() -> str:
-    """Return the theme that fits the terminal, where it says what it looks like."""
+    """Return the theme that fits the background that the terminal reports; dark by default."""
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if ground in _LIGHT else "dark"

@@ -41,7 +41,7 @@ _CONTINUED = "    ┊ "
 _MAX_CLAIM_ROWS = 8
 _MAX_REAL_ROWS = 500
 _MAX_CHARS = 40_000
-"""How much is shown of one text."""
+"""The maximum length of one text."""
 _MAX_FIELDS = 200
 _LABEL_CELLS = 20
 _KIND = re.compile(r"[a-z_]{1,20}")

@@ -17,7 +17,7 @@ from .held_stderr import is_stderr_held
 __all__ = ["ProgressLine"]
 
 QUIET_SECONDS = 2.0
-"""After so long a silence the line appears."""
+"""Seconds of silence after which the line appears."""
 _WIDTH = 70
 
 

@@ -17,7 +17,7 @@ from .turn_canceller import TurnCanceller
 __all__ = ["RunLimits"]
 
 GRACE = 5.0
-"""How many seconds a cancelled turn has to end."""
+"""Seconds that a cancelled turn has to end."""
 
 
 class RunLimits:

@@ -42,7 +42,7 @@ from .turn_canceller import TurnCanceller
 __all__ = ["RunView"]
 
 GRACE = 1.0
-"""How many seconds the agent has to exit by itself when the turn has ended."""
+"""Seconds that the agent has to exit by itself after the turn."""
 STOPS = {
     "refusal": Exit.REFUSED,
     "cancelled": Exit.CANCELLED,
@@ -144,7 +144,7 @@ class RunView(View):
         if setup.is_demo and record is None and not self._arguments.quiet:
             say(
                 "parley: the demo agent answers; choose another one with -a, "
-                'as -a "opencode acp", or `parley agents add`'
+                'such as -a "opencode acp", or add one with `parley agents add`'
             )
         name = self._arguments.session or ""
         conversation = Conversation(setup, self, record=record, name=name)
@@ -265,7 +265,7 @@ class RunView(View):
     async def ask_form(
         self, form: v2.ElicitationFormMode, session: Session | None
     ) -> v2.CreateElicitationResponse:
-        """Let the user fill in a form, field by field."""
+        """Ask the user to fill in a form, field by field."""
         return await self._open_questions().form(form, self._setup.label)
 
     async def ask_url(

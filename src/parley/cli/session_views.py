@@ -46,7 +46,7 @@ class SessionJson(Struct, kw_only=True, rename="camel", omit_defaults=True):
     entries: int
     size_bytes: int
     text: str | None = None
-    """What was found, with the words between ** and **."""
+    """An excerpt, with the words that were found between ** and **."""
     number: int | None = None
     """The entry in which it begins."""
 

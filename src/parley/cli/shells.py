@@ -240,4 +240,4 @@ def _plain(text: str) -> str:
 
 
 SHELLS: dict[str, Callable[[Sequence[Place]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-"""What writes the script of each shell."""
+"""The function that writes the script of each shell."""

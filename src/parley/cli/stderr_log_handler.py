@@ -18,9 +18,9 @@ from .paint import begin_of
 __all__ = ["StderrLogHandler"]
 
 _MAX_WRITTEN = 5
-"""How many complaints of one kind are written whole."""
+"""The number of messages of one kind that are written in full."""
 _MAX_CHARS = 2_000
-"""How much of one complaint is written; a traceback may be longer."""
+"""The maximum length of one message; a traceback may be longer."""
 _EXAMPLE_CELLS = 120
 
 

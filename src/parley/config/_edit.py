@@ -35,7 +35,7 @@ def add_agent(path: Path, entry: AgentEntry, *, is_default: bool = False) -> Non
     """
     if not NAME.fullmatch(entry.name):
         raise ConfigError(
-            f"{entry.name!r} cannot be the name of an agent: letters, digits, - and _ can"
+            f"{entry.name!r} cannot be the name of an agent: use letters, digits, - and _"
         )
     known = load(path)
     if entry.name in known.chains:
