@@ -156,7 +156,7 @@ def test_a_chain_with_an_agent_is_no_proxy(places: Path) -> None:
     _configure(places, '[chains.whole]\nproxies = ["log"]\nagent = "demo"\n')
     done = parley("conduct", "whole", "--", *DEMO, given=HELLO)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "whole is a chain that ends with an agent, so it is no proxy" in done.stderr
+    assert "whole is a chain that ends with an agent, so it is not a proxy" in done.stderr
 
 
 def test_what_was_asked_before_stdin_ended_is_answered(places: Path) -> None:
