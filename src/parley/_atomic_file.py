@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_beside(path: Path, data: bytes, mode: int | None = None) -> Generator[Path]:
+def write_temporary(path: Path, data: bytes, mode: int | None = None) -> Generator[Path]:
     """Write data to a temporary file next to `path`, to be moved there in one step.
 
     At the end of the block, the file is deleted if it is still there.

@@ -19,7 +19,7 @@ __all__ = ["stderr_excerpt"]
 _READ_CHARS = 16 * 1024
 _MAX_CHARS = 4000
 _MAX_LINES = 20
-"""How many of the last lines are shown if none looks like an error."""
+"""The number of last lines that are shown if none looks like an error."""
 _MAX_ERRORS = 10
 _FEW_LINES = 5
 """This many lines are shown whole: what does not look like an error may explain one."""
@@ -44,7 +44,7 @@ _FRAME = re.compile(r"\s+(?:at\s|File \"|\d+:\s)|\s*\^+\s*$|\s*throw\s|(?:node:|
 _TRACEBACK = re.compile(r"[\s|+]*(?:Exception Group )?Traceback \(most recent call last\):")
 _GOROUTINE = re.compile(r"goroutine \d+ .*\[")
 _CHAIN = ("The above exception was", "During handling of the above exception")
-"""How lines between two tracebacks begin."""
+"""The prefixes of lines between two tracebacks."""
 _Trace: TypeAlias = Literal["", "traceback", "goroutine", "cause", "panic"]
 """What a line may belong to: a traceback of Python, the stack of a goroutine, the causes of an
 error in Rust, or a panic in Rust, whose message follows its place."""

@@ -82,7 +82,7 @@ _DETAIL_KEYS = ("details", "detail", "message", "problem", "reason", "error", "h
 """The members of an error's data that are texts for people, as agents name them."""
 _DETAIL_LENGTH = 500
 _DETAIL_DEPTH = 3
-"""How much of the data of an error its text has: characters, and levels of nesting."""
+"""The part of an error's data that its text shows: characters, and levels of nesting."""
 
 
 class AcpError(Exception):
@@ -212,16 +212,16 @@ class RequestError(AcpError):
     def description(self) -> str:
         """The message with the details from the data, but without the code and the method."""
         detail = _detail(self.data)
-        return f"{self.message}: {detail}" if self._adds(detail) else self.message
+        return f"{self.message}: {detail}" if self._is_new_detail(detail) else self.message
 
     def __str__(self) -> str:
         text = f"{self.message} ({self.code})"
         detail = _detail(self.data)
-        if self._adds(detail):
+        if self._is_new_detail(detail):
             text = f"{text}: {detail}"
         return ": ".join(filter(None, (self.peer, self.method, text)))
 
-    def _adds(self, detail: str) -> bool:
+    def _is_new_detail(self, detail: str) -> bool:
         return bool(detail) and detail not in self.message
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from parley._atomic_file import written_beside
+from parley._atomic_file import write_temporary
 
 
 def test_a_file_has_the_old_content_until_it_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with written_beside(path, b"new", 0o640) as file:
+    with write_temporary(path, b"new", 0o640) as file:
         assert (path.read_bytes(), file.read_bytes()) == (b"old", b"new")
         file.replace(path)
     assert path.read_bytes() == b"new"
@@ -25,8 +25,8 @@ def test_nothing_is_left_if_the_replacement_does_not_happen(tmp_path: Path) -> N
         assert file.stat().st_mode & 0o777 == 0o600
         raise ValueError("no")
 
-    with written_beside(tmp_path / "file", b"new"):
+    with write_temporary(tmp_path / "file", b"new"):
         pass
-    with pytest.raises(ValueError, match="no"), written_beside(tmp_path / "file", b"new") as file:
+    with pytest.raises(ValueError, match="no"), write_temporary(tmp_path / "file", b"new") as file:
         fail(file)
     assert list(tmp_path.iterdir()) == []

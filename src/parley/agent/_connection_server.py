@@ -153,10 +153,11 @@ class ConnectionServer:
                 )
             notifications |= extension.notifications
         requests |= {
-            name: self._typed(each) for name, each in self.agent_state.handlers.requests.items()
+            name: self._bind_connection(each)
+            for name, each in self.agent_state.handlers.requests.items()
         }
         for name, each in self.agent_state.handlers.notifications.items():
-            notifications[name] = self._typed(each)
+            notifications[name] = self._bind_connection(each)
         handled = {name: self._handled(each) for name, each in requests.items()}
         return HandlerTable(requests=handled, notifications=notifications)
 
@@ -205,7 +206,7 @@ class ConnectionServer:
         ]
         return {method.name: handler for method, handler, is_offered in rows if is_offered}
 
-    def _typed(self, typed: TypedHandler) -> TypedHandler:
+    def _bind_connection(self, typed: TypedHandler) -> TypedHandler:
         """Wrap a program's extension handler so that it is called with this connection."""
 
         def handle(params: Any, request: RequestContext | None = None) -> Any:

@@ -151,7 +151,9 @@ class Handlers(Struct, kw_only=True):
             return await self.commands[name].handler(turn, argument)
         return await self.prompt(turn)
 
-    async def changed_option(self, session: AgentSession, config_id: str, before: object) -> None:
+    async def call_option_hooks(
+        self, session: AgentSession, config_id: str, before: object
+    ) -> None:
         """Call the hooks for an option that the user has set; they may raise.
 
         Args:

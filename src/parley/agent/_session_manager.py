@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 _MAX_FORKED_BYTES = 256 * 1024 * 1024
 """The most that the open forks of a connection may have inherited, as JSON.
 
-A fork costs a client one short request, and us a copy of everything that was said.
+A fork costs a client one short request, and us a copy of the whole transcript.
 """
 
 _STATES: dict[str, v2.StateUpdate] = {
@@ -73,9 +73,9 @@ class SessionManager:
         """The tasks that are closing sessions, by session id."""
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._opening = 0
-        """How many sessions are being opened, and are not among the open ones yet."""
+        """The number of sessions that are being opened; they do not count as open yet."""
         self._forked_bytes: dict[str, int] = {}
-        """What each open fork has inherited, by session id."""
+        """The bytes that each open fork has inherited, by session id."""
 
     @property
     def is_busy(self) -> bool:
@@ -126,7 +126,7 @@ class SessionManager:
     ) -> v2.ForkSessionResponse:
         """Handle `session/fork`; the fork has a copy of the transcript and the program's data."""
         self._check_params(params)
-        async with self._reading_of(params.session_id):
+        async with self._read_lock(params.session_id):
             stored = self._copy(await self._get_stored(params.session_id), params)
         session = await self._open_session(stored, "forked", params, request)
         return v2.ForkSessionResponse(
@@ -165,7 +165,7 @@ class SessionManager:
         self._forked_bytes[stored.id] = size_bytes
         return stored
 
-    def _reading_of(self, id: str) -> asyncio.Lock:
+    def _read_lock(self, id: str) -> asyncio.Lock:
         """Return the lock for reading a session: a flood must not read a large one many times."""
         return self._reading.setdefault(id, asyncio.Lock())
 
@@ -178,7 +178,7 @@ class SessionManager:
             raise InvalidRequest("The session has a running turn", {"sessionId": id})
         while True:
             await self._close_anywhere(id)
-            async with self._reading_of(id):
+            async with self._read_lock(id):
                 if self._owners.get(id) is self and not self._has_session(id):
                     raise InvalidRequest("The session is already being opened")
                 stored = await self._get_stored(id)
@@ -362,7 +362,7 @@ class SessionManager:
         value_before = session.option(params.config_id)
         transcript.fold(v2.ConfigOptionUpdate(config_options=changed))
         try:
-            await self._handlers.changed_option(session, params.config_id, value_before)
+            await self._handlers.call_option_hooks(session, params.config_id, value_before)
         except BaseException:  # including cancellation: the old value counts
             transcript.fold(v2.ConfigOptionUpdate(config_options=before))
             raise

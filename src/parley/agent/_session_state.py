@@ -108,7 +108,7 @@ class AgentSessionState:
         if self._held is None:
             return self.send(message)
         self._held.append(message)
-        return _nothing()
+        return _do_nothing()
 
     def update(self, update: v2.SessionUpdate) -> Coroutine[Any, Any, None]:
         """Check the custom values of an update, record it and send it.
@@ -251,7 +251,7 @@ class AgentSessionState:
             await self._mcp_clients.aclose()
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     pass
 
 

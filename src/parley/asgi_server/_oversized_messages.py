@@ -36,8 +36,8 @@ class MessageEdges:
 
     def unmask(self, key: bytes, size: int) -> None:
         """Undo the masking of a frame whose payload has `size` bytes."""
-        self.head = _unmasked(self.head, key, 0)
-        self.tail = _unmasked(self.tail, key, size - len(self.tail))
+        self.head = _unmask(self.head, key, 0)
+        self.tail = _unmask(self.tail, key, size - len(self.tail))
 
 
 def _is_invalid_length(first: int, length: int) -> bool:
@@ -139,5 +139,5 @@ class OversizedFrameFilter:
         return self._header_start + self._masking_key, edges
 
 
-def _unmasked(data: bytes, key: bytes, offset: int) -> bytes:
+def _unmask(data: bytes, key: bytes, offset: int) -> bytes:
     return bytes(byte ^ key[(offset + index) & 3] for index, byte in enumerate(data))

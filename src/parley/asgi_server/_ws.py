@@ -200,7 +200,7 @@ class WebSocketProtocol:
         if self._denial:
             self._connection.close()
         elif self._protocol is None:
-            self._deny(status, checked_headers(()))
+            self._send_denial(status, checked_headers(()))
             self._end_denial()
         else:
             self._close(code, "")
@@ -227,12 +227,12 @@ class WebSocketProtocol:
             self._send_accept(message)
         elif kind == "websocket.close":
             if self._protocol is None:
-                self._deny(403, checked_headers(()))
+                self._send_denial(403, checked_headers(()))
                 self._end_denial()
             else:
                 self._close(message.get("code") or 1000, message.get("reason") or "")
         elif kind == "websocket.http.response.start" and not self._protocol and not self._denial:
-            self._deny(message["status"], checked_headers(message.get("headers", ())))
+            self._send_denial(message["status"], checked_headers(message.get("headers", ())))
         elif kind == "websocket.http.response.body" and self._denial:
             self._connection.write(self._codec.send(h11.Data(data=message.get("body", b""))) or b"")
             if not message.get("more_body", False):
@@ -290,7 +290,7 @@ class WebSocketProtocol:
         self._edge_bytes = edge_bytes
         self._oversized_filter = OversizedFrameFilter(self._limits.message_bytes, edge_bytes)
 
-    def _deny(self, status: int, headers: Headers) -> None:
+    def _send_denial(self, status: int, headers: Headers) -> None:
         self._denial = status
         headers = [pair for pair in headers if pair[0] != b"connection"]
         headers.append((b"connection", b"close"))

@@ -220,7 +220,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if arguments.no_test:
         return Exit.DONE
     try:
-        _show(_tried(named.of_entry(entry), arguments))
+        _show(_tried(named.resolve_entry(entry), arguments))
     except (Failure, ConfigError) as error:
         code = error.code if isinstance(error, Failure) else Exit.FAILED
         raise Failure(

@@ -210,7 +210,7 @@ async def agent(configured: Config, name: str, within: float) -> Finding:
     """Ask a configured agent about itself."""
     try:
         entry = configured.agent(name)
-        report = await try_agent(named.of_entry(entry), give_up_after=within)
+        report = await try_agent(named.resolve_entry(entry), give_up_after=within)
     except ConnectFailed as error:
         if isinstance(error.__cause__, TimeoutError):
             return Finding("problem", name, str(error), f"`parley agents test {name}` waits longer")

@@ -45,48 +45,48 @@ def check_options(options: Mapping[str, Any], known: type) -> None:
         check_handler(function, f"extensions[{method!r}]", "params")
 
 
-def _is_several(value: Any) -> bool:
+def _is_sequence(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
 def _is_versions(value: Any) -> bool:
-    return _is_several(value) and all(type(each) is int for each in value)
+    return _is_sequence(value) and all(type(each) is int for each in value)
 
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value > 0
 
 
-def _is(*types: type) -> Callable[[Any], bool]:
+def _is_instance(*types: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, types)
 
 
-def _has(*names: str) -> Callable[[Any], bool]:
+def _has_attributes(*names: str) -> Callable[[Any], bool]:
     return lambda value: not isinstance(value, type) and all(hasattr(value, each) for each in names)
 
 
 _EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "additional_directories": ('directories, such as ["lib"]', _is_several),
-    "capabilities_meta": ("a dict", _is(dict)),
-    "config": ("True, False or a Config", _is(bool, Config)),
-    "extensions": ('a dict of functions, such as {"_example.com/add": add}', _is(Mapping)),
+    "additional_directories": ('directories, such as ["lib"]', _is_sequence),
+    "capabilities_meta": ("a dict", _is_instance(dict)),
+    "config": ("True, False or a Config", _is_instance(bool, Config)),
+    "extensions": ('a dict of functions, such as {"_example.com/add": add}', _is_instance(Mapping)),
     "give_up_after": ("a positive number of seconds, or None", is_seconds),
     "inherit": ('names of variables, such as ["PATH"]', is_names),
-    "info": ("an Implementation of parley.schema.v2", _is(v2.Implementation)),
-    "journal": ("a journal, such as SqliteJournal()", _has("append", "commit", "put")),
-    "limits": ("a Limits of parley.peer", _is(Limits)),
+    "info": ("an Implementation of parley.schema.v2", _is_instance(v2.Implementation)),
+    "journal": ("a journal, such as SqliteJournal()", _has_attributes("append", "commit", "put")),
+    "limits": ("a Limits of parley.peer", _is_instance(Limits)),
     "max_message_bytes": ("a positive number of bytes", _is_count),
-    "mcp_servers": ("a list of servers", _is_several),
-    "meta": ("a dict", _is(dict)),
-    "name": ("a string", _is(str)),
-    "policy": ("a Policy", _has("decide", "remember")),
-    "position_encodings": ('a list of encodings, such as ["utf-8"]', _is_several),
-    "process": ("a Process", _is(Process)),
-    "remote": ("a Remote", _is(Remote)),
-    "tools": ("a list of functions", _is_several),
-    "tracer": ("a tracer, such as OpenTelemetryTracer()", _has("inbound", "outbound")),
+    "mcp_servers": ("a list of servers", _is_sequence),
+    "meta": ("a dict", _is_instance(dict)),
+    "name": ("a string", _is_instance(str)),
+    "policy": ("a Policy", _has_attributes("decide", "remember")),
+    "position_encodings": ('a list of encodings, such as ["utf-8"]', _is_sequence),
+    "process": ("a Process", _is_instance(Process)),
+    "remote": ("a Remote", _is_instance(Remote)),
+    "tools": ("a list of functions", _is_sequence),
+    "tracer": ("a tracer, such as OpenTelemetryTracer()", _has_attributes("inbound", "outbound")),
     "versions": ("a tuple of numbers, such as (2,)", _is_versions),
-    "workspace": ("a Workspace", _has("files", "terminals")),
+    "workspace": ("a Workspace", _has_attributes("files", "terminals")),
 }
 """The options that are easily mistaken: a description of the value, and a check."""
 

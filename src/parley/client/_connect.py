@@ -178,7 +178,7 @@ def connect(  # noqa: PLR0913 - the options of a connection; `help(connect)` sho
 async def _connected(
     target: Target, cwd: Path, options: ConnectOptions
 ) -> AsyncGenerator[Connection]:
-    target, options = _configured(target, options)
+    target, options = _resolve_configured(target, options)
     connector = _Connector(target, cwd, options)
     try:
         yield await connector.open()
@@ -186,7 +186,7 @@ async def _connected(
         await connector.close()
 
 
-def _configured(target: Target, options: ConnectOptions) -> tuple[Target, ConnectOptions]:
+def _resolve_configured(target: Target, options: ConnectOptions) -> tuple[Target, ConnectOptions]:
     """Replace a configured name by its target and options; explicit options take precedence."""
     config = options.get("config", False)
     if config is False or not isinstance(target, str) or not is_agent_name(target):
@@ -206,13 +206,13 @@ def _configured(target: Target, options: ConnectOptions) -> tuple[Target, Connec
     return entry.target, {**options, **known}
 
 
-def _shown(target: Target) -> str:
+def _display_target(target: Target) -> str:
     """Return a command or a URL without its secrets, for display; empty for an object."""
-    words = _hidden(target)[0]
+    words = _mask_secrets(target)[0]
     return words[0] if len(words) == 1 else shlex.join(words)
 
 
-def _hidden(target: Target) -> tuple[list[str], set[str]]:
+def _mask_secrets(target: Target) -> tuple[list[str], set[str]]:
     """Return the words of a command or a URL with the secrets masked, and the secrets."""
     command = command_of(target)
     if command is not None:
@@ -228,16 +228,16 @@ class _Connector:
         self._cwd = cwd
         self._options = options
         self._state: ConnectionState | None = None
-        self._reached = AsyncExitStack()
+        self._transport_stack = AsyncExitStack()
         self._is_echo = False
         self._process = options.get("process") or Process()
         self._remote = options.get("remote") or Remote()
-        self._command = _shown(target)
+        self._command = _display_target(target)
         self._recorder = self._new_recorder()
 
     async def open(self) -> Connection:
         """Reach the agent, initialize the connection and return it."""
-        transport = await self._reached.enter_async_context(self._reach())
+        transport = await self._transport_stack.enter_async_context(self._open_transport())
         options = self._options
         peer = Peer(
             transport,
@@ -256,7 +256,7 @@ class _Connector:
         state.is_on_other_host = isinstance(self._target, str) and is_on_other_host(self._target)
         if state.pid is not None and (on_start := self._process.on_start) is not None:
             on_start(state.pid)
-        peer.set_handlers(None, requests={"initialize": self._echoed})
+        peer.set_handlers(None, requests={"initialize": self._handle_echo})
         peer.start()
         try:
             state.start(await self._initialize_in_time(state))
@@ -289,7 +289,7 @@ class _Connector:
             ) from error
 
     @asynccontextmanager
-    async def _reach(self) -> AsyncGenerator[Transport]:
+    async def _open_transport(self) -> AsyncGenerator[Transport]:
         """Open a transport to the agent.
 
         Raises:
@@ -332,7 +332,7 @@ class _Connector:
         label = options.get("name", "") or self._command or type(self._target).__name__
         environment = child_environment(self._process.env, self._process.inherit)
         secrets = {value for name, value in environment.items() if is_secret(name, value)}
-        secrets |= _hidden(self._target)[1]
+        secrets |= _mask_secrets(self._target)[1]
         is_shared = isinstance(self._target, str) and is_remote(self._target)
         return Recorder(journal, agent=label, secrets=secrets, is_shared=is_shared)
 
@@ -392,7 +392,7 @@ class _Connector:
                 "pass the command that starts an agent"
             ) from error
 
-    async def _echoed(self, params: object, context: RequestContext) -> None:
+    async def _handle_echo(self, params: object, context: RequestContext) -> None:
         """Record that our own request came back: the target echoes its input."""
         self._is_echo = True
         raise MethodNotFound(data={"method": context.method})
@@ -402,7 +402,7 @@ class _Connector:
         assert self._state is not None
         await self._state.disconnect()
         self._state.sessions.clear()
-        await self._reached.aclose()
+        await self._transport_stack.aclose()
         await self.open()
 
     async def close(self) -> None:
@@ -411,4 +411,4 @@ class _Connector:
             if self._state is not None:
                 await self._state.aclose()
         finally:
-            await self._reached.aclose()
+            await self._transport_stack.aclose()

@@ -410,7 +410,7 @@ class Connection:
         await self._state.adapter.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest(meta=meta))
 
     async def auth_status(self, *, meta: JsonObject | None = None) -> v2.AuthStatusResponse:
-        """Unstable: return whether the agent is logged in, and as whom."""
+        """Unstable: return whether the agent is logged in, and its accounts."""
         return await self._state.adapter.request(
             methods.AUTH_STATUS, v2.AuthStatusRequest(meta=meta)
         )

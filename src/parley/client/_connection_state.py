@@ -70,7 +70,7 @@ class ConnectionSettings(Struct, frozen=True, kw_only=True):
     choose_login: Chooser | None = None
     """Lets the user choose a login method."""
     launch: Launch | None = None
-    """How to run a login in a terminal; None if that is not possible."""
+    """Runs a login in a terminal; None if that is not possible."""
 
 
 class ConnectionState:
@@ -143,7 +143,9 @@ class ConnectionState:
         """Handle a `session/update`; one for an unknown session adds that session."""
         session = self.sessions.get(note.session_id) or self._add_foreign(note.session_id)
         update = note.update
-        if session is None or (session.is_foreign and not self._keeps(session, update)):
+        if session is None or (
+            session.is_foreign and not self._count_foreign_update(session, update)
+        ):
             return None
         if self.recorder is not None and type(update) is v2.StateUpdated and update.state == "idle":
             return self._handle_recorded(session, update)
@@ -213,7 +215,7 @@ class ConnectionState:
         state = self.sessions[session_id] = SessionState(self, session_id)
         return state
 
-    def _keeps(self, session: SessionState, update: v2.SessionUpdate) -> bool:
+    def _count_foreign_update(self, session: SessionState, update: v2.SessionUpdate) -> bool:
         """Count an update of a session that the agent started; return False if it is too much."""
         if self.is_subagent(session.id):
             return True

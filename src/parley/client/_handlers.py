@@ -179,16 +179,16 @@ def update_callback(
             reraise_if_ending(error)
             logger.exception("%s: on_update failed", session.connection.name)
             return None
-        return None if rest is None else _guarded(session, rest)
+        return None if rest is None else _await_and_log(session, rest)
 
     return call
 
 
-async def _guarded(session: SessionState, rest: Awaitable[None]) -> None:
+async def _await_and_log(session: SessionState, rest: Awaitable[None]) -> None:
     """Await an `async` `on_update` and log its exceptions.
 
     `session.update_task` holds the task meanwhile, so that awaiting a prompt in it raises an error
-    instead of blocking for ever.
+    instead of blocking forever.
     """
     before, session.update_task = session.update_task, asyncio.current_task()
     try:

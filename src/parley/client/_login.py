@@ -184,7 +184,7 @@ class LoginHandler:
         try:
             return await call()
         except AuthRequired as error:
-            raise self._explained(error) from error
+            raise self._with_login_methods(error) from error
 
     async def _choose_method(self, required: AuthRequired) -> v2.AuthMethodId:
         """Return the id of the login method that the user chooses.
@@ -197,10 +197,10 @@ class LoginHandler:
         if self._choose is not None and offered:
             chosen = await call_maybe_async(self._choose, list(offered))
         if chosen is None:
-            raise self._explained(required) from required
+            raise self._with_login_methods(required) from required
         return chosen if isinstance(chosen, str) else _id(chosen) or ""
 
-    def _explained(self, error: AuthRequired) -> AuthRequired:
+    def _with_login_methods(self, error: AuthRequired) -> AuthRequired:
         logins = _list(self._connection.adapter.agent.auth_methods)
         reason = error.message.rstrip(". ")
         return AuthRequired(f"{reason}; the {self._connection.name} offers {logins}", error.data)

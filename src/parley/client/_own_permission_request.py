@@ -103,7 +103,7 @@ def _description(subject: Subject, granted: Grant | None) -> str:
         return "The agent wants to do this and did not request permission for it."
     decider = "you" if granted.by_user else "your rules"
     return (
-        f"In this turn, {decider} allowed: {_shortened(granted.title)}\n"
+        f"In this turn, {decider} allowed: {_shorten(granted.title)}\n"
         f"{_difference(subject, granted.subject)}"
     )
 
@@ -115,14 +115,14 @@ def _difference(subject: Subject, allowed: Subject) -> str:
             return "That request did not contain the command that the agent wants to run now."
         pairs = ((each, known) for each in subject.commands for known in allowed.commands)
         if any(same(*pair) for pair in pairs):
-            where = f" {_shortened(allowed.cwd)}" if allowed.cwd else " of the session"
+            where = f" {_shorten(allowed.cwd)}" if allowed.cwd else " of the session"
             return f"That request was for the directory{where}."
-        return f"That request was for another command: {_shortened('; '.join(allowed.commands))}"
+        return f"That request was for another command: {_shorten('; '.join(allowed.commands))}"
     if not allowed.paths:
         return "That request did not name the file that the agent wants to change now."
-    return f"That request was for something else: {_shortened(', '.join(allowed.paths))}"
+    return f"That request was for something else: {_shorten(', '.join(allowed.paths))}"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 1]}…"

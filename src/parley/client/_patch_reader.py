@@ -29,7 +29,7 @@ _NOISE = (
     *("dissimilarity index ", "rename from ", "copy from ", "+++ /dev/null", "--- /dev/null"),
     *("Index: ", "====="),
 )
-"""How lines begin that precede the hunks of a file and contain nothing else to show."""
+"""The prefixes of lines that precede the hunks of a file and contain nothing else to show."""
 
 
 class PatchLine(Struct, eq=False):
@@ -172,7 +172,7 @@ def has_every_change(diff: v2.Diff, other: v2.Diff) -> bool:
     """Return whether a diff has every change of another one, which may name parts of lines."""
     if diff.changes != other.changes:
         return False
-    ours, theirs = _removed_and_added(diff), _removed_and_added(other)
+    ours, theirs = _changed_lines(diff), _changed_lines(other)
     if not any(theirs) or len(theirs[0]) + len(theirs[1]) > _MAX_COMPARED_LINES:
         return False
     return all(
@@ -215,7 +215,7 @@ def _files(diff: v2.Diff) -> list[PatchFile]:
     return read_patch(sanitize_text(diff.patch.text[:MAX_CHARS]))
 
 
-def _removed_and_added(diff: v2.Diff) -> tuple[list[str], list[str]]:
+def _changed_lines(diff: v2.Diff) -> tuple[list[str], list[str]]:
     changes = _changes(_files(diff))
     removed, added = ([text for sign, _, text in changes if sign == each] for each in "-+")
     return removed, added

@@ -136,9 +136,9 @@ def resolve(word: str | None, environ: Mapping[str, str] | None = None) -> Resol
     if word is None:
         if configured.default_agent is None:
             return _demo()
-        return of_entry(configured.agent(configured.default_agent), environ)
+        return resolve_entry(configured.agent(configured.default_agent), environ)
     if entry := configured.find(word):
-        return of_entry(entry, environ)
+        return resolve_entry(entry, environ)
     is_program = shutil.which(replace_parley([word])[0]) is not None
     if configured.agents and NAME.fullmatch(word) and not is_program:
         hint = configured.hint(word)
@@ -171,7 +171,7 @@ def _demo() -> Resolved:
     return Resolved(target=DEMO, options={"name": _DEMO_NAME}, is_demo=True)
 
 
-def of_entry(entry: config.AgentEntry, environ: Mapping[str, str] | None = None) -> Resolved:
+def resolve_entry(entry: config.AgentEntry, environ: Mapping[str, str] | None = None) -> Resolved:
     """Return the target and options of a configured agent.
 
     Raises:

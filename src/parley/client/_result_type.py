@@ -56,7 +56,7 @@ class ResultType(Generic[T]):
             ValueError: There is no JSON in the text, or it does not fit the type.
         """
         problem = "there is no JSON in the response"
-        for found in (*reversed(_fenced(text)), text):
+        for found in (*reversed(_fenced_blocks(text)), text):
             try:
                 value = json.loads(found)
             except (ValueError, RecursionError):
@@ -68,7 +68,7 @@ class ResultType(Generic[T]):
         raise ValueError(problem)
 
 
-def _fenced(text: str) -> list[str]:
+def _fenced_blocks(text: str) -> list[str]:
     """Return the contents of the code fences in a text."""
     found: list[str] = []
     position = 0

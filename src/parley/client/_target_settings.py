@@ -106,8 +106,8 @@ def _is_strings(value: Any) -> bool:
 
 def is_names(value: Any) -> bool:
     """Return whether a value is several strings."""
-    is_several = _is(value, Iterable) and not _is(value, str | bytes)
-    return is_several and all(isinstance(each, str) for each in value)
+    is_sequence = _is(value, Iterable) and not _is(value, str | bytes)
+    return is_sequence and all(isinstance(each, str) for each in value)
 
 
 def _is(value: object, kind: Any) -> bool:

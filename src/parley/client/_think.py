@@ -118,17 +118,17 @@ async def _ask_for(
 ) -> T:
     """Prompt until the agent gives a value, at most `ATTEMPTS` times."""
     results: list[T] = []
-    has_tool = _uses_tools(connection)
+    has_tool = _can_use_tools(connection)
     if has_tool:
         tool = _tool(result_type, results)
         session_options = cast(
             "SessionOptions",
             {**session_options, "tools": [*session_options.get("tools", ()), tool]},
         )
-    how = _BY_TOOL if has_tool else _BY_JSON + json.dumps(result_type.schema)
+    instructions = _BY_TOOL if has_tool else _BY_JSON + json.dumps(result_type.schema)
     session = await connection.new_session(cwd, **session_options)
     try:
-        content = [prompt, how]
+        content = [prompt, instructions]
         for left in reversed(range(ATTEMPTS)):
             turn = await session.prompt(*content)
             if results:
@@ -137,7 +137,7 @@ async def _ask_for(
                 return result_type.find(turn.text)
             except ValueError as error:
                 if left and turn.stop_reason == "end_turn":
-                    content = [f"That is not a valid result: {error}. {how}"]
+                    content = [f"That is not a valid result: {error}. {instructions}"]
                     continue
                 raise NoResult(
                     f"the {connection.name} returned no valid result: {error}; "
@@ -150,7 +150,7 @@ async def _ask_for(
         await _close(session)
 
 
-def _uses_tools(connection: Connection) -> bool:
+def _can_use_tools(connection: Connection) -> bool:
     """Return whether the agent can use a tool of ours and the `mcp` package is installed."""
     features = connection.features
     if not (features.mcp_acp or features.mcp_http or features.mcp_stdio):

@@ -24,7 +24,7 @@ _OBJECT: Any = dict
 
 _MAX_TITLE_CHARS = 5_000
 _MAX_JSON_CHARS = 1_000
-"""How much of a value is shown next to a question as JSON."""
+"""The number of characters of a value that are shown next to a question as JSON."""
 _MAX_COMPARED_COMMANDS = 20
 _MAX_COMPARED_VALUES = 1_000
 _MAX_COMMAND_CHARS = 10_000
@@ -56,7 +56,7 @@ _FENCE = re.compile(r"(`{3,})[^\n`]*\n(.*?)\n?[ \t]*\1", re.DOTALL)
 _INLINE_FENCE = re.compile(r"`{3,}([^`\n]+)`{3,}")
 
 _JOINED = re.compile(r"""(?:[\w@%+=:,./~>*? \t\n;&|-]|'[^'\n;&|]*'|"[^"\n;&|$`\\]*")*""", re.ASCII)
-"""A line whose commands can be told apart without a shell."""
+"""A line that can be split into commands without a shell."""
 _OPERATOR = re.compile(r"&&|\|\||[;&|\n]")
 _LABEL = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*")
 _OUTPUT_KEYS = (
@@ -72,7 +72,7 @@ def describe_action(subject: Subject) -> str:
 
 
 def names_action(title: str, subject: Subject) -> bool:
-    """Return whether a title asks for the action in words of its own, as `Run command?` does."""
+    """Return whether a title itself asks for the action, such as `Run command?`."""
     words = set(_WORD.findall(title[:_MAX_TITLE_CHARS].lower()))
     is_question = title.rstrip().endswith("?")
     return is_question and not words.isdisjoint(_VERBS.get(_kind_of(subject), ()))

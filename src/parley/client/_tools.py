@@ -159,9 +159,9 @@ class Toolbox:
         declaration = self._provider.declaration(server_id)
         if self._connection.features.mcp_acp:
             return declaration
-        return await self._bridged().declare(declaration)
+        return await self._require_bridge().declare(declaration)
 
-    def _bridged(self) -> Bridge:
+    def _require_bridge(self) -> Bridge:
         """Return the bridge, created at the first use.
 
         Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class TurnResult(Struct, frozen=True, kw_only=True, eq=False):
     """The result of a turn; you get it by awaiting a `PromptTurn`.
 
-    `text` is what the agent said, `entries` is everything that the turn added to the transcript,
+    `text` is the agent's messages, `entries` is everything that the turn added to the transcript,
     and `stop_reason` is why the agent stopped.
     """
 

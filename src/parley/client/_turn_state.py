@@ -16,7 +16,7 @@ the loop requests the next one. Without a loop, updates are folded as they arriv
 belong to the next turn, or to no turn, wait until the loop has handled its own.
 
 - `UpdateQueue` is the session's end of that queue: it takes updates in the session's lane and makes
-  the lane wait when the loop falls behind.
+  the lane wait when the loop is too slow.
 - `UpdateIterator` is the loop's end. In a block (`async with`), the end of the block leaves the
   loop. Without one, Python does not report that a loop was left. Only the `async for` statement
   holds a reference to the iterator, so its deletion means that; the remaining updates are then
@@ -389,12 +389,12 @@ class UpdateQueue:
             self.apply = self.turn.session.apply
 
     def put(self, update: v2.SessionUpdate) -> Awaitable[None] | None:
-        """Queue an update; if the loop has fallen behind, return an awaitable for free space."""
+        """Queue an update; if the queue is full, return an awaitable for free space."""
         barrier = self.barrier
         if barrier is None:
             session = self.turn.session
             barrier = self.barrier = session.connection.peer.consumer_barrier(session.id)
-        barrier.unfinished += 1  # `handed_over`, inlined
+        barrier.unfinished += 1  # directly: there is one for each update
         queue = self.queue
         queue.append(update)
         if self.wakeup is not None:

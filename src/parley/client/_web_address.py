@@ -54,9 +54,9 @@ def warnings_about(url: str, message: str = "") -> list[str]:
         warnings.append("the host contains letters that may only look like others")
     if parts.scheme == "http" and host not in _LOOPBACK:
         warnings.append("plain http: others can read and change what is sent")
-    others = {_bare(each) for each in map(_named_host, _ADDRESS.findall(message)) if each}
-    if others - {_bare(host)}:
-        names = ", ".join(sorted(others - {_bare(host)})[:3])
+    others = {_without_www(each) for each in map(_named_host, _ADDRESS.findall(message)) if each}
+    if others - {_without_www(host)}:
+        names = ", ".join(sorted(others - {_without_www(host)})[:3])
         warnings.append(f"the agent mentions {names}, but the address leads elsewhere")
     return [sanitize_text(each, is_line=True) for each in warnings]
 
@@ -70,7 +70,7 @@ def _named_host(address: str) -> str:
         return ""
 
 
-def _bare(host: str) -> str:
+def _without_www(host: str) -> str:
     return host.removeprefix("www.")
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from parley._atomic_file import written_beside
+from parley._atomic_file import write_temporary
 from parley._user_dirs import private_dir
 from parley.errors import ConfigError
 
@@ -218,7 +218,7 @@ def _replace(path: Path, old: str, new: str) -> None:
         path = path.resolve()  # a link, as those who keep such files elsewhere have, stays one
         private_dir(path.parent)
         mode = path.stat().st_mode & 0o7777 if path.exists() else None
-        with written_beside(path, new.encode(), mode) as file:
+        with write_temporary(path, new.encode(), mode) as file:
             if (read(path) or "") != old:
                 raise ConfigError(f"{path} was changed by another program; try again")
             file.replace(path)

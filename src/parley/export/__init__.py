@@ -62,8 +62,8 @@ def to_html(transcript: Transcript, record: Record, *, redact: bool = True) -> s
 
 
 def _cleaner(redact: bool) -> Clean:
-    return redactor() if redact else _unchanged
+    return redactor() if redact else _identity
 
 
-def _unchanged(text: str) -> str:
+def _identity(text: str) -> str:
     return text

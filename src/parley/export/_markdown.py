@@ -55,7 +55,7 @@ def _section(section: Section) -> Iterator[str]:
 def _piece(piece: Piece) -> Iterator[str]:
     match piece:
         case Prose(text=text):
-            yield from (f"> {line}".rstrip() for line in _harmless(sanitize_text(text)))
+            yield from (f"> {line}".rstrip() for line in _escape_prose(sanitize_text(text)))
         case Code(text=text, language=language, caption=caption):
             if caption:
                 yield f"{_code(caption)}:"
@@ -72,19 +72,19 @@ def _piece(piece: Piece) -> Iterator[str]:
             yield from (f"- {_MARKS.get(status, '[ ]')} {_line(text)}" for status, text in steps)
 
 
-def _harmless(text: str) -> Iterator[str]:
+def _escape_prose(text: str) -> Iterator[str]:
     """Yield the lines with everything escaped that a renderer would act on, except code.
 
     An indented fence may be part of a list, and then ends with the list. After a line that is
     indented less, it is uncertain what is code, so everything that follows is escaped.
     """
     fence, indent = "", 0
-    is_sure = True
+    is_certain = True
     lines = iter(text.splitlines())
     for line in lines:
         found = _FENCE.match(line)
         if fence and line.strip() and len(line) - len(line.lstrip(" ")) < indent:
-            yield _escaped(line)
+            yield _escape(line)
             break  # uncertain from here on; the rest is escaped after the loop
         if fence:
             if found is not None and found[1].startswith(fence) and not line[found.end() :].strip():
@@ -94,13 +94,13 @@ def _harmless(text: str) -> Iterator[str]:
             fence, indent = found[1], found.start(1)
             yield line
         else:
-            is_sure = is_sure or not line.strip()
-            escaped, is_sure = _outside_of_code(line, is_sure)
+            is_certain = is_certain or not line.strip()
+            escaped, is_certain = _escape_outside_code(line, is_certain)
             yield escaped
-    yield from map(_escaped, lines)
+    yield from map(_escape, lines)
 
 
-def _outside_of_code(line: str, is_sure: bool) -> tuple[str, bool]:
+def _escape_outside_code(line: str, is_certain: bool) -> tuple[str, bool]:
     """Escape a line except for its code spans.
 
     Return the line, and whether it is still certain where code begins. A code span may extend over
@@ -109,19 +109,19 @@ def _outside_of_code(line: str, is_sure: bool) -> tuple[str, bool]:
     """
     done: list[str] = []
     position = 0
-    while is_sure and (opening := _opening(line, position)) is not None:
+    while is_certain and (opening := _find_code_span(line, position)) is not None:
         begin, ticks = opening
         closing = (each for each in _TICKS.finditer(line, begin + len(ticks)) if each[0] == ticks)
         if (end := next(closing, None)) is None:
-            is_sure = False
+            is_certain = False
             break
         span = line[begin : end.end()]
-        done += [_escaped(line[position:begin]), _escaped(span) if "|" in span else span]
+        done += [_escape(line[position:begin]), _escape(span) if "|" in span else span]
         position = end.end()
-    return "".join(done) + _escaped(line[position:]), is_sure
+    return "".join(done) + _escape(line[position:]), is_certain
 
 
-def _opening(text: str, after: int) -> tuple[int, str] | None:
+def _find_code_span(text: str, after: int) -> tuple[int, str] | None:
     """Return the start of the next possible code span, and its backticks."""
     for found in _TICKS.finditer(text, after):
         if not _is_escaped(text, found.start()):
@@ -139,7 +139,7 @@ def _is_escaped(text: str, position: int) -> bool:
     return (position - begin) % 2 == 1
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     def escape(found: re.Match[str]) -> str:
         return found[0] if _is_escaped(text, found.start()) else f"\\{found[0]}"
 

@@ -160,7 +160,7 @@ class Outline:
     def _tool(self, call: ToolCallEntry) -> Section:
         kind = "" if call.kind == "other" else f"{call.kind}: "
         title = self._clean(f"{kind}{call.title or call.name or call.id}")
-        places = [_place(each) for each in call.locations]
+        places = [_format_location(each) for each in call.locations]
         pieces: list[Piece] = [Remark(self._clean(", ".join(places)))] if places else []
         if call.raw_input is not None:
             pieces.append(self._json(call.raw_input))
@@ -201,19 +201,19 @@ class Outline:
                 return Prose(self._clean(content))
 
     def _json(self, value: Any) -> Code:
-        text = msgspec.json.format(encode(_cleaned(value, self._clean)), indent=2).decode()
+        text = msgspec.json.format(encode(_clean_json(value, self._clean)), indent=2).decode()
         return Code(self._clean(text), "json")
 
 
-def _cleaned(value: Any, clean: Clean) -> Any:
+def _clean_json(value: Any, clean: Clean) -> Any:
     """Apply `clean` to every string in a JSON value, before encoding escapes characters in it."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(each, clean) for each in cast(Sequence[Any], value)]
+        return [_clean_json(each, clean) for each in cast(Sequence[Any], value)]
     if isinstance(value, dict):
         items = cast(dict[str, Any], value).items()
-        return {clean(key): _cleaned(each, clean) for key, each in items}
+        return {clean(key): _clean_json(each, clean) for key, each in items}
     return value
 
 
@@ -235,5 +235,5 @@ def _time(at: float) -> str:
     return moment.strftime("%Y-%m-%d %H:%M UTC") if at else ""
 
 
-def _place(location: v2.ToolCallLocation) -> str:
+def _format_location(location: v2.ToolCallLocation) -> str:
     return location.path if location.line is None else f"{location.path}:{location.line}"

@@ -47,10 +47,10 @@ def redacted(entries: Iterable[Entry], environ: Mapping[str, str] | None = None)
     chunks.redact(clean)
     for position, text in chunks.changed.items():
         kept[position] = replace(kept[position], data=_with_text(kept[position], text))
-    return [_cleaned(each, clean) for each in kept]
+    return [_clean_entry(each, clean) for each in kept]
 
 
-def _cleaned(entry: Entry, clean: Callable[[str], str]) -> Entry:
+def _clean_entry(entry: Entry, clean: Callable[[str], str]) -> Entry:
     data = redact_frame(entry.data, clean)
     return entry if data is entry.data else replace(entry, data=data)
 

@@ -187,11 +187,11 @@ class _Watched:
         header = _LOGGED_HEADERS.get(reason)
         if header is None:
             return ""
-        return ", ".join(Headers(self._scope["headers"]).every(header))[:_SHOWN_CHARACTERS]
+        return ", ".join(Headers(self._scope["headers"]).get_all(header))[:_SHOWN_CHARACTERS]
 
 
 def _is_here(scope: Scope, headers: Headers) -> bool:
     """Return whether the client is on this machine, without a proxy in between."""
     client = scope.get("client")
     peer = str(client[0]) if client else ""
-    return is_loopback(peer) and not any(headers.every(name) for name in FORWARDED)
+    return is_loopback(peer) and not any(headers.get_all(name) for name in FORWARDED)

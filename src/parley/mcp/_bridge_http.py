@@ -284,7 +284,7 @@ def _token(headers: Headers) -> str:
 
 def _is_json(headers: Headers) -> bool:
     """Return whether a body is JSON; a page can send any other one without asking."""
-    kinds = headers.every(b"content-type")
+    kinds = headers.get_all(b"content-type")
     return len(kinds) == 1 and kinds[0].partition(";")[0].strip().lower() == "application/json"
 
 

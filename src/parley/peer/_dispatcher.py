@@ -399,11 +399,7 @@ class ConsumerBarrier(Lane):
         self._dispatcher = dispatcher
         self._waiter: asyncio.Future[None] | None = None
         self.unfinished = 0
-        """The number of updates passed to the loop but not finished."""
-
-    def handed_over(self) -> None:
-        """Count an update as passed to the loop; called in its handler."""
-        self.unfinished += 1
+        """The number of updates passed to the loop but not finished; its queue increments it."""
 
     def begin(self) -> None:
         """Mark the current task as the one that runs the loop's body."""

@@ -1,4 +1,4 @@
-"""Flow control: how much may wait on a connection, in both directions, and who waits for whom.
+"""Flow control: how much may wait on a connection, in both directions, and which side waits.
 
 `ReadFlowControl` decides when reading pauses. Each session may have `session_bytes` that are read
 but not yet handled. Above that, reading pauses, and the flood becomes backpressure in the pipe.

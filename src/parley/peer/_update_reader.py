@@ -73,9 +73,9 @@ class UpdateReader:
             messages: list[Any] = self._ready().decode_lines(block) if _is_text(block) else []
         except DECODE_ERRORS:
             return None
-        return list(self._grouped(messages)) if _is_one_a_line(block, len(messages)) else None
+        return list(self._group(messages)) if _is_one_a_line(block, len(messages)) else None
 
-    def _grouped(self, messages: list[Any]) -> Iterator[UpdateGroup]:
+    def _group(self, messages: list[Any]) -> Iterator[UpdateGroup]:
         """Group consecutive updates of one session; usually that is the whole block."""
         if len(set(map(type, messages))) == 1:  # faster than `groupby`
             yield from self._grouped_by_session(messages)

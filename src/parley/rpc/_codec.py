@@ -110,7 +110,7 @@ def decode(frame: Frame, max_depth: int = MAX_DEPTH) -> Message | None:
     if 2 * max_depth < len(frame) <= _MEASURED_BYTES and is_too_deep(frame, max_depth):
         return _malformed_frame(frame, f"a message nested deeper than {max_depth} levels")
     if not frame.isascii() and not is_utf8(frame):
-        return _undecodable(frame, "not UTF-8")
+        return _describe_undecodable(frame, "not UTF-8")
     try:
         return _classify(_decode_envelope(frame))
     except RecursionError:
@@ -166,7 +166,7 @@ def _classify_malformed(frame: Frame) -> Message | None:
     if b"\\u" in text:
         text = _replace_lone_surrogates(text)
     if text.startswith(b"["):
-        return _array(text)
+        return _decode_batch(text)
     return _object(text)
 
 
@@ -192,7 +192,7 @@ def _not_an_object(text: bytes | Raw) -> Malformed:
     try:
         _decode_raw(text)
     except DECODE_ERRORS:
-        return _undecodable(bytes(text), "not JSON")
+        return _describe_undecodable(bytes(text), "not JSON")
     return Malformed("request", "not an object")
 
 
@@ -230,7 +230,7 @@ def _items_decoder() -> Callable[[bytes], Struct]:
     return msgspec.json.Decoder(msgspec.defstruct("_Items", fields, array_like=True)).decode
 
 
-def _array(text: bytes) -> Batch | Malformed:
+def _decode_batch(text: bytes) -> Batch | Malformed:
     try:
         entries = _items_decoder()(text)
     except RecursionError:
@@ -251,7 +251,7 @@ def _malformed_frame(frame: Frame, problem: str) -> Malformed:
     return Malformed(role, problem, id, is_json=begins_as_json(frame))
 
 
-def _undecodable(frame: Frame, problem: str) -> Malformed:
+def _describe_undecodable(frame: Frame, problem: str) -> Malformed:
     """Describe a frame that cannot be parsed; a response still fails the request it belongs to."""
     role, id = peek_role_and_id(frame)
     if role == "response":

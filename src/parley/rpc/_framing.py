@@ -1,6 +1,6 @@
 """Framing: a stream of bytes becomes frames, one per line.
 
-The lines of one read stay together as a `LineBlock`, which is split only if somebody needs single
+The lines of one read stay together as a `LineBlock`, which is split only if a caller needs single
 frames. A long frame that arrives in many reads is collected in one buffer and not copied again. A
 frame above the limit is not kept: it becomes an `OversizedFrame` with its two ends, from which the
 reader can still see which message it was.

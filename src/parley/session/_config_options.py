@@ -132,14 +132,14 @@ def _downgrade_values(values: _Values2) -> v1.SessionConfigSelectOptions:
         for group in values
         if isinstance(group, v2.SessionConfigSelectGroup)
     ]
-    return groups or [_downgrade_value(value) for value in _flat(values)]
+    return groups or [_downgrade_value(value) for value in _flatten(values)]
 
 
 def _downgrade_value(value: v2.SessionConfigSelectOption) -> v1.SessionConfigSelectOption:
     return v1.SessionConfigSelectOption(**structs.asdict(value))
 
 
-def _flat(values: _Values2) -> list[v2.SessionConfigSelectOption]:
+def _flatten(values: _Values2) -> list[v2.SessionConfigSelectOption]:
     return [
         value
         for each in values
@@ -158,7 +158,7 @@ def downgrade_modes(options: Sequence[v2.SessionConfigOption]) -> v1.SessionMode
             v1.SessionMode(
                 id=value.value, name=value.name, description=value.description, meta=value.meta
             )
-            for value in _flat(option.options)
+            for value in _flatten(option.options)
         ],
     )
 
@@ -182,7 +182,7 @@ class OptionUpgrader:
         self._options = upgrade_options(options)
         if mode_option(self._options) is not None:
             self._modes = None
-        return self._all()
+        return self._all_options()
 
     def change_mode(self, mode_id: str) -> list[v2.SessionConfigOption]:
         """Store the current mode and return all options."""
@@ -191,7 +191,7 @@ class OptionUpgrader:
         elif (known := mode_option(self._options)) is not None:
             changed = structs.replace(known, current_value=mode_id)
             self._options = [changed if each is known else each for each in self._options]
-        return self._all()
+        return self._all_options()
 
     def sets_mode(self, request: v2.SetSessionConfigOptionRequest) -> bool:
         """Return whether a request sets the option that was made from the agent's modes."""
@@ -226,7 +226,7 @@ class OptionUpgrader:
             raise InvalidParams("The mode is one of several values, not on or off")
         return v1.SetSessionConfigBooleanRequest(**fields)
 
-    def _all(self) -> list[v2.SessionConfigOption]:
+    def _all_options(self) -> list[v2.SessionConfigOption]:
         return list(self._options) if self._modes is None else [self._modes, *self._options]
 
 

@@ -73,7 +73,7 @@ def downgrade_prompt(blocks: Sequence[v2.ContentBlock]) -> list[v1.ContentBlock]
 
     Raises:
         Unsupported: Version 1 does not have one of the blocks; sending a part of the prompt would
-            change what the user said.
+            change its meaning.
     """
     for block in blocks:
         if isinstance(block, Unknown):
@@ -88,7 +88,7 @@ def added_blocks(
 
     The boundaries between plain text blocks do not matter.
     """
-    before, after = _joined(old), _joined(new)
+    before, after = _join_text(old), _join_text(new)
     if len(after) < len(before):
         return None
     if not before:
@@ -108,7 +108,7 @@ def _is_plain(block: v2.ContentBlock) -> TypeGuard[v2.TextContent]:
     return isinstance(block, v2.TextContent) and block.annotations is None and block.meta is None
 
 
-def _joined(blocks: Iterable[v2.ContentBlock]) -> list[v2.ContentBlock]:
+def _join_text(blocks: Iterable[v2.ContentBlock]) -> list[v2.ContentBlock]:
     """Return the blocks with adjacent plain text blocks joined."""
     joined: list[v2.ContentBlock] = []
     for is_plain, group in groupby(blocks, _is_plain):

@@ -350,8 +350,8 @@ class Transcript:
         if not self._drops_refused:
             return
         del self.entries[place:]
-        gone = {id(each) for each in refused}
-        self.messages = [each for each in self.messages if id(each) not in gone]
+        removed_ids = {id(each) for each in refused}
+        self.messages = [each for each in self.messages if id(each) not in removed_ids]
         for plan_id, plan_place in list(self._plan_places.items()):
             self._plan_places[plan_id] = min(plan_place, place)
 

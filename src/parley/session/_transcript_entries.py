@@ -125,7 +125,7 @@ class _StreamedEntry(_PatchedEntry):
         """Return the content for a replay: unchanged if it arrived whole, else with text joined."""
         if self._whole_blocks == len(self.content):
             return list(self.content)
-        return list(_joined(self.content))
+        return list(_join_text(self.content))
 
     def _replay_as(self, whole: type[Any], chunk: type[Any]) -> Iterator[v2.SessionUpdate]:
         """Yield one whole update or, for streamed content, an empty one followed by chunks."""
@@ -139,7 +139,7 @@ class _StreamedEntry(_PatchedEntry):
             yield chunk(message_id=self.id, content=block)
 
 
-def _joined(content: list[v2.ContentBlock]) -> Iterator[v2.ContentBlock]:
+def _join_text(content: list[v2.ContentBlock]) -> Iterator[v2.ContentBlock]:
     """Join adjacent plain text blocks, up to `MAX_CHUNK_CHARS` characters each."""
     run: list[str] = []
     chars = 0

@@ -48,7 +48,7 @@ from ._v1_session_upgrader import SessionUpgrader
 T = TypeVar("T")
 
 
-def _same(value: Any, *_: object) -> Any:
+def _unchanged(value: Any, *_: object) -> Any:
     return value
 
 
@@ -63,12 +63,12 @@ class MethodTranslation(Struct, frozen=True, kw_only=True):
     """The version 1 method, with the types that its params and result are decoded as."""
     v2: Method[Any, Any]
     """The version 2 method."""
-    downgrade: Callable[[Any, Any], Any] = _same
+    downgrade: Callable[[Any, Any], Any] = _unchanged
     """Converts params from version 2 to version 1."""
-    upgrade: Callable[[Any, Any], Any] = _same
+    upgrade: Callable[[Any, Any], Any] = _unchanged
     """Converts params from version 1 to version 2."""
-    downgrade_result: Callable[[Any, Any], Any] = _same
-    upgrade_result: Callable[[Any, Any, Any], Any] = _same
+    downgrade_result: Callable[[Any, Any], Any] = _unchanged
+    upgrade_result: Callable[[Any, Any, Any], Any] = _unchanged
     """Converts the result to version 2, given the version 1 params, too."""
     applies: Callable[[Any, SessionUpgrader], bool] | None = None
     """Whether version 2 params take this form; None for the usual form of the method."""

@@ -69,7 +69,7 @@ class SessionDowngrader:
             features: What the client offers.
         """
         self.features = features
-        """What the client offers."""
+        """The client's features."""
         self.client_terminals: set[str] = set()
         """Ids of the client's own terminals; any other terminal is the agent's."""
         self._pending_prompts = 0

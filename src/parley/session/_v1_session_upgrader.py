@@ -349,13 +349,13 @@ class SessionUpgrader:
         if update.compaction_id not in self._compactions:
             self._compactions.add(update.compaction_id)
             self._end_message()
-        return self._same(update)
+        return self._reencode_update(update)
 
     def _unknown(self, update: Unknown) -> _Updates:
         """Pass on an unknown update, except a state: in version 1 only prompts determine it."""
         return [] if update.tag == "state_update" else [update]
 
-    def _same(self, update: Struct) -> _Updates:
+    def _reencode_update(self, update: Struct) -> _Updates:
         upgraded: v2.SessionUpdate = reencode(update, v2.SessionUpdate)
         return [upgraded]
 
@@ -366,19 +366,19 @@ class SessionUpgrader:
         v1.ToolCall: _tool_call,
         v1.ToolCallUpdated: _tool_update,
         v1.Plan: _plan,
-        v1.PlanUpdate: _same,
-        v1.PlanRemoved: _same,
+        v1.PlanUpdate: _reencode_update,
+        v1.PlanRemoved: _reencode_update,
         v1.AvailableCommandsUpdate: _commands,
         v1.CurrentModeUpdate: _mode,
         v1.ConfigOptionUpdate: _config,
-        v1.SessionInfoUpdate: _same,
+        v1.SessionInfoUpdate: _reencode_update,
         v1.UsageUpdate: _usage,
-        v1.Notice: _same,
+        v1.Notice: _reencode_update,
         v1.CompactionUpdate: _compaction,
-        v1.CompactionSummaryChunk: _same,
-        v1.SubagentUpdate: _same,
-        v1.SessionMessage: _same,
-        v1.SessionMessageChunk: _same,
+        v1.CompactionSummaryChunk: _reencode_update,
+        v1.SubagentUpdate: _reencode_update,
+        v1.SessionMessage: _reencode_update,
+        v1.SessionMessageChunk: _reencode_update,
         Unknown: _unknown,
     }
 
@@ -423,7 +423,7 @@ def upgrade_tool_call(call: v1.ToolCall, *, is_new: bool) -> v2.ToolCallUpdated:
             it, so absent fields are cleared.
     """
     # The announcement of a known call replaces it: null then clears a field.
-    optional = _or_unset if is_new else _same
+    optional = _or_unset if is_new else _reencode_update
     return v2.ToolCallUpdated(
         tool_call_id=call.tool_call_id,
         title=call.title,
@@ -459,7 +459,7 @@ def _or_unset(value: T | None) -> T | UnsetType:
     return UNSET if value is None else value
 
 
-def _same(value: T) -> T:
+def _reencode_update(value: T) -> T:
     return value
 
 

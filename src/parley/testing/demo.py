@@ -95,11 +95,11 @@ async def _call(turn: Turn, text: str) -> None:
     tool = tools[0]
     async with turn.tool(f"Call {tool.name}", name=tool.name, raw_input=arguments) as call:
         result = await turn.session.mcp.call_tool(tool.name, arguments, server=tool.server)
-        said = "".join(getattr(block, "text", f"[{block.type}]") for block in result.content)
-        await call.add(said)
+        content = "".join(getattr(block, "text", f"[{block.type}]") for block in result.content)
+        await call.add(content)
         if result.is_error:
             await call.update(status="failed")
-    await turn.say(f"call:{said}")
+    await turn.say(f"call:{content}")
 
 
 def _json_object(text: str) -> dict[str, Any] | None:

@@ -62,7 +62,7 @@ class FdReader:
             is_exclusive: Whether nobody else uses the file, so that even a terminal may be watched.
         """
         self.read_bytes = READ_BYTES
-        """How much to read at once, as long as that is processed quickly."""
+        """The number of bytes to read at once, as long as they are processed quickly."""
         self._max_read_bytes = LONG_READ_BYTES
         self._fd = fd
         self._on_data = on_data

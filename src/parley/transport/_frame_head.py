@@ -16,7 +16,7 @@ with the frame (`Transport.send`), so that no transport reads what its own peer 
 `head_of_values` makes it from values that are not encoded yet.
 
 No function raises. A member that is missing counts as absent, and so does one of a wrong type,
-without hiding the others: whoever handles the message reports what is wrong with it.
+without hiding the others: the handler of the message reports what is wrong with it.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _HTTP = ("http", "https")
 _WEBSOCKET = ("ws", "wss")
 _SCRIPT_ENDINGS = frozenset({".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".jar"})
-"""How the name of a file ends that an interpreter runs."""
+"""The suffixes of files that an interpreter runs."""
 
 
 @runtime_checkable
@@ -188,7 +188,7 @@ def command_to_start(command: Sequence[str], cwd: str | Path | None) -> Sequence
     """Return the command to start in a directory, with the paths in it that must not be read there.
 
     A person who types `python agent.py` means the file in front of them, not one in the directory
-    that the agent works in, which may even be somebody else's. So a relative path of the program,
+    that the agent works in, which may even be another user's. So a relative path of the program,
     and that of its script, are resolved against our current directory. Other arguments are the
     agent's: only it knows which of them are paths.
 

@@ -30,7 +30,7 @@ def test_an_agent_may_be_an_address_with_a_token_by_reference(tmp_path: Path) ->
     file.write_text("from-a-file\n")
     file.chmod(0o600)
     entry = agent(f'url = "{URL}"\ntoken_file = "{file}"\nca_file = "/ca.pem"')
-    resolved = named.of_entry(entry)
+    resolved = named.resolve_entry(entry)
     assert resolved.target == URL
     assert resolved.remote.token == "from-a-file"
     assert resolved.remote.ca_file == Path("/ca.pem")

@@ -19,18 +19,18 @@ class Loop:
     """Somebody's `async for`: the handler hands updates over, a task takes them."""
 
     def __init__(self) -> None:
-        self.stage: ConsumerBarrier | None = None
+        self.barrier: ConsumerBarrier | None = None
         self.queue: asyncio.Queue[str] = asyncio.Queue()
 
     def update(self, note: v1.SessionNotification) -> None:
-        assert self.stage is not None
-        self.stage.handed_over()
+        assert self.barrier is not None
+        self.barrier.unfinished += 1
         self.queue.put_nowait(text_of(note))
 
     async def next(self) -> str:
-        assert self.stage is not None
+        assert self.barrier is not None
         text = await self.queue.get()
-        self.stage.begin()
+        self.barrier.begin()
         return text
 
 
@@ -44,39 +44,39 @@ async def begun(
 async def test_a_response_waits_until_the_loop_has_come_back_for_more() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         task, question = await begun(peer, remote)
         remote.update("s", "1")
         remote.update("s", "2")
         remote.respond(question, {"stopReason": "end_turn"})
         assert await loop.next() == "1"
         await remote.wait_until_read()
-        stage.done()
+        barrier.done()
         assert await loop.next() == "2"
         await remote.wait_until_read()
         assert not task.done()
-        stage.done()
+        barrier.done()
         assert (await task).stop_reason == "end_turn"
 
 
 async def test_a_response_that_comes_while_the_body_runs_waits_for_it() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         task, question = await begun(peer, remote)
         remote.update("s", "1")
         await loop.next()
         remote.respond(question, {"stopReason": "end_turn"})
         await remote.wait_until_read()
         assert not task.done()
-        stage.done()
+        barrier.done()
         await task
 
 
 async def test_what_the_body_asks_passes_the_barrier_and_only_there() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         remote.update("s", "1")
         await loop.next()
 
@@ -89,7 +89,7 @@ async def test_what_the_body_asks_passes_the_barrier_and_only_there() -> None:
         remote.respond(await remote.receive(), {})
         await inside
         assert not outside.done()
-        stage.done()
+        barrier.done()
         await outside
 
 
@@ -107,13 +107,13 @@ async def test_a_request_starts_when_the_loop_has_handled_what_came_before() -> 
         peer,
         remote,
     ):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         remote.update("s", "1")
         await loop.next()
         remote.call(1, "session/request_permission", permission("s"))
         await remote.wait_until_read()
         assert not began.is_set()
-        stage.done()
+        barrier.done()
         await began.wait()
 
 
@@ -130,7 +130,7 @@ async def test_a_request_passes_a_body_that_waits_for_the_peer() -> None:
         peer,
         remote,
     ):
-        loop.stage = peer.consumer_barrier("s")
+        loop.barrier = peer.consumer_barrier("s")
 
         async def body() -> None:
             await loop.next()
@@ -158,7 +158,7 @@ async def test_a_request_that_waits_for_a_body_continues_when_that_waits_for_the
         peer,
         remote,
     ):
-        loop.stage = peer.consumer_barrier("s")
+        loop.barrier = peer.consumer_barrier("s")
 
         async def body() -> None:
             await loop.next()
@@ -180,14 +180,14 @@ async def test_a_request_that_waits_for_a_body_continues_when_that_waits_for_the
 async def test_leaving_the_loop_counts_as_having_handled_everything() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         task, question = await begun(peer, remote)
         for number in range(3):
             remote.update("s", str(number))
         await loop.next()
         remote.respond(question, {"stopReason": "end_turn"})
         await remote.wait_until_read()
-        stage.close()
+        barrier.close()
         await task
 
 
@@ -276,7 +276,7 @@ async def test_a_request_after_a_handler_that_waits_begins_when_the_loop_is_done
     async with connected(
         notifications={"session/update": update}, requests={"session/request_permission": permit}
     ) as (peer, remote):
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         remote.update("s", "for the loop")
         remote.update("s", "for the handler")
         remote.call(7, "session/request_permission", permission("s"))
@@ -286,16 +286,16 @@ async def test_a_request_after_a_handler_that_waits_begins_when_the_loop_is_done
         question = await remote.receive()
         await loop.next()
         await remote.wait_until_read()
-        stage.done()
+        barrier.done()
         assert (await remote.receive())["id"] == 7
         remote.respond(question, {})
 
 
-async def test_a_stage_that_is_closed_leaves_the_next_one_alone() -> None:
+async def test_a_barrier_that_is_closed_leaves_the_next_one_alone() -> None:
     loop = Loop()
     async with connected(notifications={"session/update": loop.update}) as (peer, remote):
         former = peer.consumer_barrier("s")
-        stage = loop.stage = peer.consumer_barrier("s")
+        barrier = loop.barrier = peer.consumer_barrier("s")
         former.close()
         task, question = await begun(peer, remote)
         remote.update("s", "1")
@@ -303,5 +303,5 @@ async def test_a_stage_that_is_closed_leaves_the_next_one_alone() -> None:
         await loop.next()
         await remote.wait_until_read()
         assert not task.done()
-        stage.done()
+        barrier.done()
         await task

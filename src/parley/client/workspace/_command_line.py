@@ -53,10 +53,10 @@ def command_line_of(
         )
     words, text = [request.command, *request.args], None
     if not request.args and _is_line(request.command, cwd, env):
-        plain = _plain_words(request.command)
+        plain = _split_plain(request.command)
         if plain is None:
             if not shell:
-                raise _no_shell(request.command)
+                raise _shell_not_allowed(request.command)
             plain, text = ["/bin/sh", "-c", request.command], request.command
         words = plain
     before = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
@@ -72,7 +72,7 @@ def _is_line(command: str, cwd: str, env: Mapping[str, str]) -> bool:
     return "\0" not in command and shutil.which(program, path=path) is None
 
 
-def _plain_words(line: str) -> list[str] | None:
+def _split_plain(line: str) -> list[str] | None:
     """Return the words of a line; None if a shell would do more than split it."""
     if _NEEDS_SHELL.search(line):
         return None
@@ -82,7 +82,7 @@ def _plain_words(line: str) -> list[str] | None:
         return None
 
 
-def _no_shell(command: str) -> InvalidParams:
+def _shell_not_allowed(command: str) -> InvalidParams:
     return InvalidParams(
         f"{command:.200} needs a shell, and commands run without one; send the program in "
         'command and its arguments in args, for example command "sh" with args ["-c", …]',

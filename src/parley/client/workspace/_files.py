@@ -21,7 +21,7 @@ from parley.peer import reserve_response
 from parley.schema import v2
 from parley.session._diffs import make_diff
 
-from ._roots import SafePath, refusal
+from ._roots import SafePath, file_error
 
 if TYPE_CHECKING:
     from parley.client._session import Session
@@ -107,10 +107,10 @@ class Files:
     async def _read_buffer(self, text: str, line: int | None, limit: int | None, path: str) -> str:
         if len(text) > _SMALL_BYTES:
             await reserve_response(min(len(text), self._read_limit))
-        part = _part(io.BytesIO(text.encode()), line, limit, self._read_limit)
+        part = _read_lines(io.BytesIO(text.encode()), line, limit, self._read_limit)
         if part is None:
             raise self._too_long(path)
-        return _decoded(part, path)
+        return _decode(part, path)
 
     async def _read_file(self, safe_path: SafePath, line: int | None, limit: int | None) -> str:
         """Read the requested lines; a large read waits until the connection has room for it.
@@ -185,17 +185,19 @@ class Files:
                 size = os.fstat(fd).st_size
                 if size > MAX_FILE_BYTES:
                     raise InvalidParams(f"{path} is too long: {size} bytes", {"path": path})
-                part = _part(file, line, limit, allowed_bytes)
-                return size if part is None else _decoded(part, path)
+                part = _read_lines(file, line, limit, allowed_bytes)
+                return size if part is None else _decode(part, path)
         except OSError as error:
-            raise refusal(error, path, "read") from error
+            raise file_error(error, path, "read") from error
 
     def _too_long(self, path: str) -> InvalidParams:
         problem = f"one read returns at most {self._read_limit} bytes; request fewer lines"
         return InvalidParams(f"{path}: {problem}, with line and limit", {"path": path})
 
 
-def _part(file: BinaryIO, line: int | None, limit: int | None, allowed_bytes: int) -> bytes | None:
+def _read_lines(
+    file: BinaryIO, line: int | None, limit: int | None, allowed_bytes: int
+) -> bytes | None:
     """Read the requested lines; None if they exceed the limit."""
     _skip(file, max(line or 1, 1) - 1)
     if limit is None:
@@ -225,7 +227,7 @@ def _skip(file: BinaryIO, lines: int) -> None:
         return
 
 
-def _decoded(data: bytes, path: str) -> str:
+def _decode(data: bytes, path: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -239,12 +241,12 @@ def _write(safe_path: SafePath, data: bytes) -> None:
         raise InvalidParams(f"{safe_path.requested} {problem}", {"path": safe_path.requested})
     try:
         with safe_path.parent(create=True) as (directory, name):
-            _replace(directory, name, data, _old(safe_path, directory))
+            _replace(directory, name, data, _stat_existing(safe_path, directory))
     except OSError as error:
-        raise refusal(error, safe_path.requested, "written") from error
+        raise file_error(error, safe_path.requested, "written") from error
 
 
-def _old(safe_path: SafePath, directory: int) -> os.stat_result | None:
+def _stat_existing(safe_path: SafePath, directory: int) -> os.stat_result | None:
     """Return the status of an existing writable file; None if there is no file yet."""
     try:
         fd = safe_path.open(directory, os.O_WRONLY)
@@ -262,9 +264,9 @@ def _replace(directory: int, name: str, data: bytes, old: os.stat_result | None)
     If anything fails, either the old file or the new one is complete. A link that is put in the
     file's place meanwhile is itself replaced: `rename` acts on names, not on link targets.
     """
-    beside = f".{secrets.token_hex(16)}.part"
+    temporary = f".{secrets.token_hex(16)}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    fd = os.open(beside, flags, 0o666 if old is None else 0o600, dir_fd=directory)
+    fd = os.open(temporary, flags, 0o666 if old is None else 0o600, dir_fd=directory)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
@@ -273,10 +275,10 @@ def _replace(directory: int, name: str, data: bytes, old: os.stat_result | None)
                 _keep_owner(fd, old)
                 os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
             os.fsync(fd)
-        os.rename(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:  # also when interrupted: leave no temporary file
         with suppress(FileNotFoundError):
-            os.unlink(beside, dir_fd=directory)
+            os.unlink(temporary, dir_fd=directory)
         raise
     with suppress(OSError):  # not every file system supports this; the file itself is safe
         os.fsync(directory)

@@ -64,8 +64,8 @@ class Grants:
     ) -> None:
         """Store the permission that an action was given."""
         turn = self._connection.current_turn(session)
-        valid_in = None if turn is None else ref(turn)
-        grant = Grant(subject, valid_in, is_lasting, title, by_user)
+        granted_turn = None if turn is None else ref(turn)
+        grant = Grant(subject, granted_turn, is_lasting, title, by_user)
         self._grants[session] = [*self._valid(session), grant]
 
     def cover(self, subject: Subject, session: Session) -> bool:
@@ -86,8 +86,8 @@ class Grants:
             for each in self._valid(session)
             if each.title and turn is not None and each.turn is not None and each.turn() is turn
         ]
-        alike = [each for each in found if each.subject.runs == runs]
-        return alike[-1] if alike else found[-1] if found else None
+        same_kind = [each for each in found if each.subject.runs == runs]
+        return same_kind[-1] if same_kind else found[-1] if found else None
 
     def _valid(self, session: Session) -> list[Grant]:
         turn = self._connection.current_turn(session)

@@ -78,10 +78,10 @@ def _file_handlers(workspace: Workspace) -> Mapping[str, _Handler]:
 
     async def read_text_file(request: Any, session: Session) -> Any:
         if not _is_guarded(files):
-            subject = Subject(kind="read", paths=(_normal(request.path),))
+            subject = Subject(kind="read", paths=(_normalize(request.path),))
             await workspace.permit(subject, session)
         arguments = request.path, request.line, request.limit, session
-        return {"content": await _found(files.read_text_file, *arguments)}
+        return {"content": await _call_files(files.read_text_file, *arguments)}
 
     async def write_text_file(request: Any, session: Session) -> Any:
         try:
@@ -92,9 +92,9 @@ def _file_handlers(workspace: Workspace) -> Mapping[str, _Handler]:
 
     async def write(request: Any, session: Session) -> None:
         if not _is_guarded(files):
-            subject = Subject(kind="edit", paths=(_normal(request.path),))
+            subject = Subject(kind="edit", paths=(_normalize(request.path),))
             await workspace.permit(subject, session)
-        await _found(files.write_text_file, request.path, request.content, session)
+        await _call_files(files.write_text_file, request.path, request.content, session)
 
     known = {each.__name__: each for each in (read_text_file, write_text_file)}
     return {f"fs/{name}": handler for name, handler in known.items() if hasattr(files, name)}
@@ -118,19 +118,19 @@ def _terminal_handlers(workspace: Workspace) -> Mapping[str, _Handler]:
 
     async def create_terminal(request: Any, session: Session) -> Any:
         if not _is_guarded(terminals):
-            cwd = _normal(request.cwd or session.cwd or os.sep)
+            cwd = _normalize(request.cwd or session.cwd or os.sep)
             lines = (command_line_of(request, cwd, shell=True).text,)
             await workspace.permit(Subject(kind="execute", commands=lines, cwd=cwd), session)
         return await call_maybe_async(terminals.create_terminal, request, session)
 
     functions = {method: getattr(terminals, name) for method, name in TERMINAL_METHODS.items()}
     return {
-        **{method: _plain(function) for method, function in functions.items()},
+        **{method: _without_guard(function) for method, function in functions.items()},
         "terminal/create": create_terminal,
     }
 
 
-def _plain(function: Callable[[Any, Session], Any]) -> _Handler:
+def _without_guard(function: Callable[[Any, Session], Any]) -> _Handler:
     async def handle(request: Any, session: Session) -> Any:
         return await call_maybe_async(function, request, session)
 
@@ -141,11 +141,11 @@ def _is_guarded(part: object) -> bool:
     return getattr(part, "is_guarded", False) is True
 
 
-def _normal(path: str) -> str:
+def _normalize(path: str) -> str:
     return os.path.normpath(path)
 
 
-async def _found(function: Callable[..., Any], path: str, *arguments: Any) -> Any:
+async def _call_files(function: Callable[..., Any], path: str, *arguments: Any) -> Any:
     """Call a function of a files object; turn `FileNotFoundError` into an error response."""
     try:
         return await call_maybe_async(function, path, *arguments)

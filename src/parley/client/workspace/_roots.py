@@ -205,7 +205,7 @@ def check_regular(found: os.stat_result, path: str) -> None:
         raise InvalidParams(f"{path} {problem}", data)
 
 
-def refusal(error: OSError, path: str, verb: str) -> RequestError:
+def file_error(error: OSError, path: str, verb: str) -> RequestError:
     """Return the error response for an error from the operating system."""
     data = {"path": path[:1000]}
     if error.errno == errno.ENOENT:
@@ -241,9 +241,9 @@ def _walk(root: int, parts: Sequence[str], *, create: bool = False) -> int:
     fd = os.dup(root)
     try:
         for part in parts:
-            below = _step(fd, part, create=create)
+            child_fd = _step(fd, part, create=create)
             os.close(fd)
-            fd = below
+            fd = child_fd
             _check_disk(fd)
     except BaseException:  # do not leak the descriptor
         os.close(fd)
@@ -258,7 +258,7 @@ def _step(directory: int, name: str, *, create: bool) -> int:
     except FileNotFoundError:
         if not create:
             raise
-    with suppress(FileExistsError):  # somebody else was faster
+    with suppress(FileExistsError):  # another process was faster
         os.mkdir(name, dir_fd=directory)
         os.fsync(directory)
     return os.open(name, _DIRECTORY, dir_fd=directory)

@@ -25,7 +25,7 @@ from parley.transport._child_process import child_environment, describe_spawn_er
 
 from ._command import RunningCommand
 from ._command_line import CommandLine, command_line_of
-from ._roots import SafePath, refusal
+from ._roots import SafePath, file_error
 
 if TYPE_CHECKING:
     from parley.client._connection import Connection
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT_BYTES = 1024 * 1024
 """The most output kept per command."""
 MAX_TERMINALS = 32
-"""How many commands may run at once."""
+"""The number of commands that may run at once."""
 GRACE_AFTER = 2.0
-"""How many seconds a command has to exit after SIGTERM."""
+"""The seconds that a command has to exit after SIGTERM."""
 _OPEN_PER_RUNNING = 8
 """Unreleased terminals that may exist, as a multiple of those that may run at once."""
 _INNER_BYTES = bytes(range(0x80, 0xC0))
@@ -134,7 +134,7 @@ class TerminalManager:
             "truncated": is_truncated or terminal.dropped_bytes > 0,
         }
         if ended.done():
-            response["exitStatus"] = _shown(ended.result())
+            response["exitStatus"] = _exit_fields(ended.result())
         return response
 
     async def wait_for_terminal_exit(
@@ -146,7 +146,7 @@ class TerminalManager:
             ResourceNotFound: The session has no such terminal.
         """
         found = self._find(request.terminal_id, session)
-        return _shown(await asyncio.shield(found.command.ended))
+        return _exit_fields(await asyncio.shield(found.command.ended))
 
     async def kill_terminal(self, request: v1.KillTerminalRequest, session: Session) -> None:
         """End a command and all processes that it started; its output stays readable.
@@ -213,7 +213,7 @@ class TerminalManager:
         try:
             directory = await asyncio.to_thread(safe_path.open_directory)
         except OSError as error:
-            raise refusal(error, safe_path.requested, "entered") from error
+            raise file_error(error, safe_path.requested, "entered") from error
         path = _path_of(directory, safe_path)
         try:
             command = await RunningCommand.start(
@@ -251,5 +251,5 @@ def _truncate(text: str, limit_bytes: int) -> tuple[str, bool]:
     return data[len(data) - limit_bytes :].lstrip(_INNER_BYTES).decode(), True
 
 
-def _shown(status: v2.TerminalExitStatus) -> Mapping[str, Any]:
+def _exit_fields(status: v2.TerminalExitStatus) -> Mapping[str, Any]:
     return {"exitCode": status.exit_code, "signal": status.signal}

@@ -1,4 +1,4 @@
-"""The workspace: the files and terminals that a client lends to a version 1 agent.
+"""The workspace: the files and terminals that a client provides to a version 1 agent.
 
 An agent can reach what is inside the roots and nothing else. The roots are the directories of the
 session that sends the request, unless the program sets others. A guard, usually the permission
@@ -69,9 +69,9 @@ class WorkspaceOptions(TypedDict, total=False):
     output_limit_bytes: int
     """The most output kept per command; 1 MiB by default. Agents may request less."""
     max_terminals: int
-    """How many commands may run at once; 32 by default."""
+    """The number of commands that may run at once; 32 by default."""
     grace_after: float
-    """How many seconds a command has to exit after SIGTERM before it is killed; 2 by default."""
+    """The seconds that a command has to exit after SIGTERM before it is killed; 2 by default."""
 
 
 class Workspace:

@@ -129,7 +129,7 @@ class PageApp:
         """Send a file, unless the browser has it."""
         fields = [*_GUARDS, (b"etag", file.tag), (b"cache-control", b"no-cache")]
         status, body = 200, file.body
-        if file.tag.decode() in ",".join(headers.every(b"if-none-match")):
+        if file.tag.decode() in ",".join(headers.get_all(b"if-none-match")):
             status, body = 304, b""
         else:
             fields += [(b"content-type", file.kind), (b"content-length", b"%d" % len(body))]

@@ -50,8 +50,7 @@ ElicitationSchemaType: TypeAlias = Literal["object"]
 """The type of a form, which is always an object."""
 
 ElicitationContentValue: TypeAlias = Any
-"""What the user put in one field: a string, a number, a boolean, a list of strings, or more one
-day."""
+"""The value of a field: a string, a number, a boolean or a list of strings; others may follow."""
 
 StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"] | str
 """The format of a string."""

@@ -105,7 +105,7 @@ class NesEditSuggestion(Object, tag_field="kind", tag="edit"):
     uri: str
     edits: Annotated[list[NesTextEdit], Meta(min_length=1)]
     cursor_position: Position | None = None
-    """Where to put the cursor afterwards."""
+    """The position of the cursor afterwards."""
 
 
 class NesJumpSuggestion(Object, tag_field="kind", tag="jump"):

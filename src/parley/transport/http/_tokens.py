@@ -14,7 +14,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from parley._atomic_file import written_beside
+from parley._atomic_file import write_temporary
 from parley._user_dirs import private_dir, state_dir
 from parley.errors import ConfigError
 
@@ -112,7 +112,7 @@ def new_token(path: Path) -> None:
 def _write_token(path: Path, *, is_new: bool = False) -> None:
     """Write a token atomically; with `is_new`, keep a file that appeared in the meantime."""
     token = f"{secrets.token_urlsafe(_BYTES)}\n"
-    with written_beside(path, token.encode()) as file:
+    with write_temporary(path, token.encode()) as file:
         if is_new:
             with suppress(FileExistsError):  # another server has just created one
                 path.hardlink_to(file)

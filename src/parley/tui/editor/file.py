@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from parley._atomic_file import written_beside
+from parley._atomic_file import write_temporary
 from parley._languages import language_id_of
 from parley.errors import ConfigError
 
@@ -97,5 +97,5 @@ def _replace(path: Path, data: bytes) -> None:
     mode = path.stat().st_mode & 0o7777
     if not mode & _WRITABLE or not os.access(path, os.W_OK):
         raise OSError(errno.EACCES, "the file is read-only")
-    with written_beside(path, data, mode) as file:
+    with write_temporary(path, data, mode) as file:
         file.replace(path)

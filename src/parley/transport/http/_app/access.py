@@ -159,7 +159,7 @@ class Access:
         Raises:
             HttpError: Host or Origin is missing, repeated or not allowed.
         """
-        hosts = headers.every(b"host")
+        hosts = headers.get_all(b"host")
         if len(hosts) != 1 or not hosts[0].strip():
             raise HttpError(400, "bad_host", "A request must have exactly one Host header")
         if not self._is_allowed_host(hosts[0], scope):
@@ -168,7 +168,7 @@ class Access:
                 "foreign_host",
                 "This host name is not allowed; add it to the allowed hosts of the server",
             )
-        origins = headers.every(b"origin")
+        origins = headers.get_all(b"origin")
         if origins and (len(origins) > 1 or not self._is_allowed_origin(origins[0], hosts[0])):
             raise HttpError(
                 403, "foreign_origin", "Pages of that origin are not allowed to use this server"
@@ -182,7 +182,7 @@ class Access:
         """
         peer = _address(scope.get("client"))
         if self._header is not None and (is_loopback(peer or "") or peer in self._proxies):
-            names = headers.every(self._header)
+            names = headers.get_all(self._header)
             if len(names) == 1 and names[0].strip():
                 return names[0].strip()
         if self._principals is not None:
@@ -203,7 +203,7 @@ class Access:
         Raises:
             HttpError: The request has no Origin, so it does not come from a browser.
         """
-        if not headers.every(b"origin"):
+        if not headers.get_all(b"origin"):
             raise HttpError(
                 405,
                 "method_not_allowed",
@@ -219,7 +219,7 @@ class Access:
 
     def cors_headers(self, headers: Headers) -> list[Header]:
         """Return the CORS headers that let a page of an allowed origin read a response."""
-        origins = headers.every(b"origin")
+        origins = headers.get_all(b"origin")
         if len(origins) != 1 or origins[0].lower() not in self._origins:
             return []
         return [
@@ -242,7 +242,7 @@ class Access:
         return scheme in ("http", "https") and authority == host.strip().lower()
 
     def _principal_by_token(self, headers: Headers) -> str:
-        values = headers.every(b"authorization")
+        values = headers.get_all(b"authorization")
         scheme, _, token = values[0].partition(" ") if len(values) == 1 else ("", "", "")
         digest = _digest(token.strip())
         found: str | None = None

@@ -177,7 +177,7 @@ class HttpApp:
             return 200, frame, self._connection_headers(connection, is_negotiated)
         connection = self.connections.find(id, principal)
         on_disconnect = _on_disconnect(scope)
-        with connection.held(on_disconnect) as release:
+        with connection.keep_open(on_disconnect) as release:
             on_client_disconnect = release if on_disconnect is None else None
             await self._manager.post_inbox(connection).take(headers, receive, on_client_disconnect)
             self.connections.find(id, principal)  # raises if it has ended in the meantime
@@ -301,7 +301,7 @@ def _client_address_info(principal: str, scope: Scope, headers: Headers) -> Clie
 
 def _accepts_events(headers: Headers) -> bool:
     """Return whether a client accepts events: by name, `text/*` or `*/*`, and not with q=0."""
-    for part in ",".join(headers.every(b"accept")).lower().split(","):
+    for part in ",".join(headers.get_all(b"accept")).lower().split(","):
         kind, *parameters = (each.strip() for each in part.split(";"))
         is_refused = any(each.replace(" ", "").rstrip("0.") == "q=" for each in parameters)
         if kind in ("text/event-stream", "text/*", "*/*") and not is_refused:

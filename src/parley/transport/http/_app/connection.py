@@ -204,7 +204,7 @@ class RemoteConnection:
             self.on_end()
 
     @contextmanager
-    def held(self, on_disconnect: OnDisconnect | None = None) -> Generator[Callable[[], None]]:
+    def keep_open(self, on_disconnect: OnDisconnect | None = None) -> Generator[Callable[[], None]]:
         """Hold the connection while one of its requests runs and the client is connected.
 
         If the agent does not read, the request may wait forever. A client that disconnects must

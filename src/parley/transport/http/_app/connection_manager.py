@@ -88,7 +88,7 @@ class ConnectionManager:
             deadline: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             timer = self._clock.call_later(self._limits.initialize, deadline.cancel)
             try:
-                with connection.held():
+                with connection.keep_open():
                     return connection, await deliver_initialize(
                         connection, message, body, receive, deadline
                     )

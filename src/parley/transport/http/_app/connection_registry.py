@@ -68,8 +68,8 @@ class ConnectionRegistry:
         Raises:
             HttpError: The limit is reached.
         """
-        open_now = sum(each.sink.open_sessions for each in self._by_principal.get(principal, ()))
-        if open_now >= self._limits.sessions_per_principal:
+        open_count = sum(each.sink.open_sessions for each in self._by_principal.get(principal, ()))
+        if open_count >= self._limits.sessions_per_principal:
             limit = self._limits.sessions_per_principal
             raise HttpError(
                 429,

@@ -2,8 +2,8 @@
 
 `session/new` and its relatives carry MCP servers. One with a `command` is started as a process on
 the agent's machine, and one with a URL is connected to from there, behind that machine's firewall.
-On stdio the client is the user who started the agent. Over HTTP and WebSocket it is anybody with a
-token, and must not choose what runs on somebody else's machine. `LocalServerGuard` therefore
+On stdio the client is the user who started the agent. Over HTTP and WebSocket it is anyone with a
+token, who must not choose what runs on this machine. `LocalServerGuard` therefore
 refuses such requests unless the operator allows them. The agent also connects to the URL of a
 provider (`providers/set`), so the same rule applies. Servers in the client itself (`type: acp`)
 need nothing on the agent's machine and are always allowed.
@@ -249,7 +249,7 @@ def _find_servers(members: Any, *, has_url: bool) -> Iterator[tuple[str, Any]]:
         value = stack.pop()
         if isinstance(value, _Members):
             for name, inner in value:
-                normalized = _normalized(name)
+                normalized = _normalize_name(name)
                 if normalized == "mcpservers":
                     yield from _server_list(inner)
                 elif normalized == "baseurl" and has_url:
@@ -264,12 +264,12 @@ def _server_list(servers: Any) -> Iterator[tuple[str, Any]]:
     """Yield the servers of a list, or of an object keyed by name as in configuration files."""
     if isinstance(servers, _Members):
         for name, server in servers:
-            yield _shortened(name), server
+            yield _shorten(name), server
     elif _is_array(servers):
         for server in servers:
             members = server if isinstance(server, _Members) else _Members()
-            names = [value for key, value in members if _normalized(key) == "name"]
-            yield _shortened(names[-1] if names else "?"), server
+            names = [value for key, value in members if _normalize_name(key) == "name"]
+            yield _shorten(names[-1] if names else "?"), server
     elif servers is not None:
         yield "?", servers
 
@@ -285,12 +285,12 @@ def _check_server(server: Any, hosts: dict[str, str], name: str) -> str:
     fields: dict[str, list[Any]] = {}
     for key, value in server:
         if value is not None:
-            fields.setdefault(_normalized(key), []).append(value)
+            fields.setdefault(_normalize_name(key), []).append(value)
     kinds, urls = fields.get("type", []), fields.get("url", [])
     if "command" in fields or not kinds or "stdio" in kinds:
         return "is started as a command"
     if any(kind not in ("http", "sse", "acp") for kind in kinds):
-        return f"has the unknown type {_shortened(kinds[0])}"
+        return f"has the unknown type {_shorten(kinds[0])}"
     if not urls and kinds != ["acp"]:
         return "has no URL"
     for url in urls:
@@ -307,17 +307,17 @@ def _check_host(host: str, hosts: dict[str, str], name: str) -> str:
     is_number = host.startswith("[") or _NUMBER.fullmatch(host.rpartition(".")[2]) is not None
     is_own_name = host in ("", "localhost") or host.endswith((".localhost", ".localdomain"))
     if is_own_name or (is_number and not is_public_address(host.strip("[]"))):
-        return f"is at {_shortened(host)}, which is not a public address"
+        return f"is at {_shorten(host)}, which is not a public address"
     if not is_number:
         hosts.setdefault(host, name)
     return ""
 
 
-def _normalized(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return the name of a member, normalized as the most lenient reader would compare it."""
     return name.casefold().replace("_", "").replace("-", "")
 
 
-def _shortened(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"

@@ -51,7 +51,7 @@ class Headers:
     def __init__(self, raw: Iterable[Header]) -> None:
         self._raw = [(name.lower(), value) for name, value in raw]
 
-    def every(self, name: bytes) -> list[str]:
+    def get_all(self, name: bytes) -> list[str]:
         """Return all values of a header, in order."""
         return [_text(value) for each, value in self._raw if each == name]
 
@@ -61,7 +61,7 @@ class Headers:
         Raises:
             HttpError: The header is repeated, so its value is ambiguous.
         """
-        values = self.every(name)
+        values = self.get_all(name)
         if len(values) > 1:
             raise HttpError(
                 400, "repeated_header", f"The header {name.decode()} must not be repeated"

@@ -73,7 +73,7 @@ class WebSocketEndpoint:
     ) -> None:
         """Accept the socket and carry messages until it ends."""
         code = _ABNORMAL
-        with self._connection.held(on_disconnect) as release:
+        with self._connection.keep_open(on_disconnect) as release:
             self._on_disconnect = release if on_disconnect is None else None
             async with self._tasks:
                 try:

@@ -135,9 +135,9 @@ def _authority(host: str, port: int | None) -> bytes:
 
 
 def _tls(options: RemoteOptions) -> ssl.SSLContext:
-    given = options.get("tls")
-    if given is not None:
-        return given
+    context = options.get("tls")
+    if context is not None:
+        return context
     file = options.get("ca_file")
     try:
         return ssl.create_default_context(cafile=None if file is None else str(file))

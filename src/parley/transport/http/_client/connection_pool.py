@@ -259,9 +259,10 @@ async def dial(address: Address, alpn: list[str] | None = None) -> asyncio.Trans
             server_hostname=address.host if tls else None,
         )
     except ssl.SSLCertVerificationError as error:
-        why = error.verify_message.rstrip(".")
+        problem = error.verify_message.rstrip(".")
         raise ConnectFailed(
-            f"the certificate of {address.shown} is not trusted: {why}{_certificate_hint(error)}"
+            f"the certificate of {address.shown} is not trusted: {problem}"
+            f"{_certificate_hint(error)}"
         ) from error
     except OSError as error:
         raise ConnectFailed(

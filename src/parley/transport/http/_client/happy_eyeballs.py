@@ -36,7 +36,7 @@ async def connect_socket(
     infos = await _resolve(host, port)
     if len(infos) == 1:
         return await _attempt(infos[0])
-    return await _race(_interleaved(infos), attempt_delay)
+    return await _race(_interleave(infos), attempt_delay)
 
 
 async def _resolve(host: str, port: int) -> list[AddressInfo]:
@@ -50,7 +50,7 @@ async def _resolve(host: str, port: int) -> list[AddressInfo]:
         return list(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
 
 
-def _interleaved(infos: list[AddressInfo]) -> list[AddressInfo]:
+def _interleave(infos: list[AddressInfo]) -> list[AddressInfo]:
     """Alternate between address families, so that the second attempt uses the other one."""
     families: dict[int, list[AddressInfo]] = {}
     for info in infos:
