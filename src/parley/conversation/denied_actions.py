@@ -41,6 +41,8 @@ class DeniedActions:
         self._unexamined = 0
         """The number of calls that have ended in this turn and are not compared with the rules."""
         self._requested: set[str] = set()
+        self._held_back: set[str] = set()
+        """The commands and paths that were denied in this turn."""
         self._has_advised = False
 
     def add_update(self, update: v2.SessionUpdate) -> None:
@@ -53,10 +55,12 @@ class DeniedActions:
             self._unexamined += 1
 
     def add_decision(self, decision: PermissionDecision) -> None:
-        """Note that the agent asked about a tool call."""
+        """Note what the agent asked about, itself or through the files and terminals lent to it."""
         subject = decision.request.subject
         if isinstance(subject, v2.ToolCallPermissionSubject):
             self._requested.add(subject.tool_call.tool_call_id)
+        if not decision.is_allowed and len(self._held_back) < _MAX_CALLS:
+            self._held_back.update(decision.subject.commands, decision.subject.paths)
 
     async def report(self, session: Session, agent: str) -> list[str]:
         """Return a sentence for each denied action since the last report, and what to do.
@@ -65,16 +69,20 @@ class DeniedActions:
             session: The session whose turn has ended.
             agent: The name of the agent for people.
         """
-        ended, requested, unexamined = list(self._ended), set(self._requested), self._unexamined
-        self._ended.clear()
-        self._requested.clear()
-        self._unexamined = 0
+        ended, requested, unexamined = list(self._ended), self._requested, self._unexamined
+        held_back = self._held_back
+        self._ended, self._unexamined = {}, 0
+        self._requested, self._held_back = set(), set()
         sentences: list[str] = []
         for tool_call_id in ended:
             call = session.transcript.tool_calls.get(tool_call_id)
             if call is None or (call.status == "failed" and tool_call_id in requested):
                 continue  # what was asked and then failed was held back
             subject, verdict = await run_off_loop(is_small(call), self._judge, call, session)
+            if call.status == "failed" and not held_back.isdisjoint(
+                (*subject.commands, *subject.paths)
+            ):
+                continue
             if verdict.decision == "deny":
                 did = "did" if call.status == "completed" else "tried"
                 why = "it was denied" if tool_call_id in requested else "a rule denies it"

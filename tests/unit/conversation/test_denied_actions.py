@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ import parley
 from parley import Agent, Turn
 from parley.client import ConnectOptions, Session
 from parley.conversation.denied_actions import ADVICE, DeniedActions
+from parley.errors import RequestError
 from parley.policy import Policy, parse_flags
 from parley.schema import v2
 
@@ -189,3 +191,22 @@ async def test_actions_beyond_the_bound_are_not_passed_over_in_silence(tmp_path:
 
     found = await reports(agent, tmp_path)
     assert found[0] == "1 more actions of the agent were not compared with the rules"
+
+
+async def test_a_write_that_this_client_held_back_is_not_reported(tmp_path: Path) -> None:
+    agent = Agent("writer")
+
+    @agent.prompt
+    async def reply(turn: Turn) -> None:
+        with suppress(RequestError):
+            async with turn.tool("Write", kind="edit", locations=["notes.lock"]):
+                await turn.write_text_file("notes.lock", "new")
+
+    deny = parse_flags(["edit:*.lock"], "deny")
+    async with conversing(agent, cwd=tmp_path, deny=deny, protocol=1) as (conversation, view):
+        conversation.send("go")
+        await view.until(lambda: view.results)
+        [call] = conversation.transcript.tool_calls.values()
+        assert call.status == "failed"
+        assert [each.is_allowed for each in view.decisions] == [False]
+        assert view.notes == []
