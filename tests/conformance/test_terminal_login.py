@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from parley.client import Connection, Process, TerminalLogin, connect, run_login
+from parley.client import Connection, Process, Session, TerminalLogin, connect, run_login
 from parley.errors import AuthRequired
 from parley.schema import v2
 from parley.testing import Recorder
+from parley.testing._recorder import CapturedFrame
 
 from .raw_client import in_both_versions
 
@@ -180,6 +181,29 @@ async def test_sessions_that_want_a_login_at_once_get_one(version: int, tmp_path
         both = await asyncio.gather(connection.new_session(), connection.new_session())
         assert [await each.ask("Hello") for each in both] == ["Welcome"] * 2
     assert len(place.logins) == 1
+
+
+def opens_session(captured: CapturedFrame) -> bool:
+    return captured.direction == "inbound" and "sessionId" in captured.message.get("result", ())
+
+
+@in_both_versions
+async def test_a_session_that_the_old_agent_opens_during_a_login_is_opened_again(
+    version: int, tmp_path: Path
+) -> None:
+    place = Place(tmp_path)
+    second: list[asyncio.Task[Session]] = []
+
+    async def log_in(login: TerminalLogin) -> int:
+        (tmp_path / "token").touch()
+        second.append(asyncio.create_task(connection.new_session()))
+        await place.recorder.until(opens_session)
+        return 0
+
+    async with place.connect(version, terminal_login=log_in) as connection:
+        first = await connection.new_session()
+        for session in (first, await second[0]):
+            assert await session.ask("Hello") == "Welcome"
 
 
 @in_both_versions

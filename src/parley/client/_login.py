@@ -109,6 +109,9 @@ class LoginHandler:
         self._launch = launch
         self._one_at_a_time = asyncio.Lock()
         self._logins = 0
+        self._terminal = asyncio.Lock()
+        """Held during a login in a terminal, until the agent has been started again."""
+        self._restarts = 0
 
     async def log_in(self, method_id: v2.AuthMethodId, *, meta: JsonObject | None = None) -> None:
         """Log in with a method that the agent offers.
@@ -166,6 +169,7 @@ class LoginHandler:
             outcome = "it has no exit status" if status is None else f"its exit status is {status}"
             raise AuthRequired(f"The login in a terminal failed: {outcome}")
         await launch.again()
+        self._restarts += 1
 
     async def with_login(self, call: Callable[[], Awaitable[T]]) -> T:
         """Await `call()`; if it raises `AuthRequired`, let the user log in and call it once more.
@@ -173,11 +177,17 @@ class LoginHandler:
         Raises:
             AuthRequired: No login was chosen, the login failed, or the agent still requires one.
         """
-        before = self._logins
+        before, restarts = self._logins, self._restarts
         try:
-            return await call()
+            result = await call()
         except AuthRequired as error:
             required = error
+        else:
+            # While another call logs in, the old agent may already let this one through. If the
+            # agent is then started again, what this call opened is gone.
+            async with self._terminal:
+                is_valid = self._restarts == restarts
+            return result if is_valid else await call()
         async with self._one_at_a_time:
             if self._logins == before:  # else another call has logged in meanwhile
                 await self.log_in(await self._choose_method(required))
