@@ -164,12 +164,15 @@ class LoginHandler:
             cwd=launch.cwd,
             env={**launch.env, **chosen},
         )
-        status = await call_maybe_async(launch.run, login)
-        if type(status) is not int or status != 0:
-            outcome = "it has no exit status" if status is None else f"its exit status is {status}"
-            raise AuthRequired(f"The login in a terminal failed: {outcome}")
-        await launch.again()
-        self._restarts += 1
+        async with self._terminal:
+            status = await call_maybe_async(launch.run, login)
+            if type(status) is not int or status != 0:
+                outcome = (
+                    "it has no exit status" if status is None else f"its exit status is {status}"
+                )
+                raise AuthRequired(f"The login in a terminal failed: {outcome}")
+            await launch.again()
+            self._restarts += 1
 
     async def with_login(self, call: Callable[[], Awaitable[T]]) -> T:
         """Await `call()`; if it raises `AuthRequired`, let the user log in and call it once more.
