@@ -121,7 +121,7 @@ async def test_the_palette_shows_its_mark_without_colours(monkeypatch: pytest.Mo
     monkeypatch.setenv("NO_COLOR", "1")
     async with talking() as talk:
         await talk.press("ctrl+p")
-        await talk.until(lambda: "every command" in talk.painted)
+        await talk.until(lambda: "list all commands" in talk.painted)
         found = talk.app.screen.query_one(OptionList)
         await talk.press("down")
         await talk.until(lambda: found.highlighted == 1)

@@ -137,7 +137,7 @@ async def test_a_terminal_that_cannot_be_given_away_is_told(tmp_path: Path) -> N
         await chooses(talk)
         await talk.answer("up", "enter")
         await talk.until_state("dead")
-        await talk.until_shown("this terminal cannot be given away; try `parley login`")
+        await talk.until_shown("this terminal cannot be handed over; use `parley")
 
 
 async def test_hostile_names_of_logins_are_inert() -> None:

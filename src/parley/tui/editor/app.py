@@ -82,7 +82,7 @@ class EditorApp(App[int]):
         display: none;
         max-height: 3;
     }
-    EditorApp Panel.low {
+    EditorApp SuggestionPanel.low {
         height: 4;
     }
     TextArea:nocolor .text-area--selection, TextArea:nocolor .text-area--cursor {

@@ -209,10 +209,10 @@ async def test_leaving_with_changes_is_asked_once(tmp_path: Path) -> None:
     file = tmp_path / "new.py"
     async with editing(Stub(lambda question: []), file) as desk:
         await desk.press("x", "ctrl+q")
-        await desk.until_painted("The file was not saved")
+        await desk.until_painted("Unsaved changes")
         assert desk.app.return_code is None
         await desk.press("y", "ctrl+q")
-        await desk.until_painted("The file was not saved")
+        await desk.until_painted("Unsaved changes")
         await desk.press("ctrl+q")
         await desk.until(lambda: desk.app.return_code == 0)
         assert not file.exists()
@@ -239,7 +239,7 @@ async def test_control_characters_of_a_file_reach_no_terminal(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"\xff\xfe", "no text in UTF-8"),
+        (b"\xff\xfe", "not valid UTF-8 text"),
         (b"a\r\nb\nc\n", "line ends of several kinds"),
         (b"a\x0cb\n", "line ends of several kinds"),
     ],

@@ -86,7 +86,7 @@ async def test_what_is_said_while_something_is_suggested_is_not_cut(tmp_path: Pa
         await desk.press("#")
         await desk.until(lambda: desk.app.page.is_asking)
         await desk.press("ctrl+q")
-        await desk.until_painted("leaves it so.")
+        await desk.until_painted("discard them.")
 
 
 # What is said
