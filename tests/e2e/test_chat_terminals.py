@@ -41,7 +41,7 @@ def test_make_run_shows_lines_where_there_is_no_screen() -> None:
 @pytest.mark.parametrize("words", [[], ["chat"]])
 def test_a_terminal_that_shows_only_lines_is_told_what_works_there(words: list[str]) -> None:
     with run_in_terminal(*PARLEY, *words, env={"TERM": "dumb"}) as terminal:
-        terminal.until("`parley run` needs no more")
+        terminal.until("use `parley run`")
         assert terminal.exit_code() == 2
     assert b"\x1b" not in terminal.painted
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import parley.agent
 from parley.agent import (
     Agent,
@@ -111,3 +113,5 @@ async def test_objects_show_only_what_programs_use() -> None:
     seen.extend([MemoryStore(), JournalStore(MemoryJournal()), stored, SessionStore])
     found = {each if isinstance(each, type) else type(each): public(each) for each in seen}
     assert found == {kind: sorted(names.split()) for kind, names in EXPECTED.items()}
+    with pytest.warns(RuntimeWarning, match="created but never shown"):
+        seen.clear()

@@ -85,6 +85,7 @@ WORKSPACE = {
     "aclose",
     "files",
     "guard",
+    "on_write_refused",
     "permit",
     "stop_commands",
     "terminals",

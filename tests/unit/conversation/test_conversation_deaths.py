@@ -277,11 +277,12 @@ async def test_a_prompt_that_was_never_taken_is_sent_after_the_restart(tmp_path:
 
 
 async def test_closing_leaves_no_process_whatever_goes_on(tmp_path: Path) -> None:
+    before = children()
     for moment in ("in initialize", "in session/new", "in a turn", "in a question"):
         steps = [*MOMENTS[moment], Stderr("here"), Expect({"method": "_never"}, skips=True)]
         agent = scripted(tmp_path, *steps)
         await close_when_here(agent)
-        assert not children()
+        assert not children() - before
 
 
 async def close_when_here(agent: list[str]) -> None:
@@ -318,6 +319,7 @@ async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
         ConversationOptions(target=scripted(tmp_path, *MOMENTS["in a turn"]), grace_after=0.1)
     )
     conversation = view.conversation = Conversation(setup, view)
+    before = children()
     running = asyncio.create_task(conversation.run())
     conversation.send("go")
     await view.until(lambda: view.said)
@@ -325,7 +327,7 @@ async def test_a_cancelled_run_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
     assert conversation.state == "closed"
-    assert not children()
+    assert not children() - before
 
 
 async def test_a_conversation_that_never_ran_can_be_closed() -> None:
@@ -334,12 +336,12 @@ async def test_a_conversation_that_never_ran_can_be_closed() -> None:
     assert conversation.state == "closed"
 
 
-def children() -> list[str]:
-    """The processes that this one has started and that live, but for the one that watches them."""
+def children() -> set[tuple[str, bytes]]:
+    """Return the processes that this one has started, with their commands, except the watchdog."""
     tasks = Path("/proc/self/task").glob("*/children")
     pids = [pid for each in tasks for pid in each.read_text().split()]
-    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
-    return [str(each) for each in commands if b"parley-watchdog" not in each]
+    commands = {(pid, Path(f"/proc/{pid}/cmdline").read_bytes()) for pid in pids}
+    return {each for each in commands if b"parley-watchdog" not in each[1]}
 
 
 async def test_a_command_of_a_cancelled_turn_ends_though_the_agent_forgets_it(
