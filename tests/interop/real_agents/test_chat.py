@@ -56,7 +56,7 @@ def answer(window: Tmux, key: str, *shown: str) -> None:
 
 def leave(window: Tmux, desk: Desk) -> None:
     """Leave by Ctrl-C twice; the shell has the terminal back, and the agent is gone."""
-    way_back = f"go on with `parley chat --session {desk.record.key}`"
+    way_back = f"resume with `parley chat --session {desk.record.key}`"
 
     def is_left_or_idle(screen: str) -> bool:
         is_leaving = "again to leave" in screen or "ending the agent" in screen
@@ -150,7 +150,7 @@ def test_a_conversation_with_opencode(desk: Desk) -> None:
         assert "RUN echo hi > ran.txt;" in heard[0]
         assert heard[-1] == "And now?"
         window.press("C-d")
-        window.until(f"go on with `parley chat --session {record.key}`")
+        window.until(f"resume with `parley chat --session {record.key}`")
 
 
 @pytest.mark.parametrize("kind", [OPENCODE], ids=["opencode"])
