@@ -74,7 +74,7 @@ def test_a_killed_agent_is_told_of_and_the_session_goes_on(desk: Desk) -> None:
     *_, died, hint = run.err.splitlines()
     assert died.startswith("parley: peer: ")
     assert died.endswith(" was killed by signal 9")
-    assert hint.endswith(f"go on with `parley run --session {desk.record.key} …`")
+    assert hint.endswith(f"resume with `parley run --session {desk.record.key} …`")
     assert desk.record.is_interrupted
     goes_on(desk, "--resume")
 
@@ -83,5 +83,5 @@ def test_a_killed_agent_is_told_of_and_the_session_goes_on(desk: Desk) -> None:
 def test_a_turn_that_takes_too_long_is_cancelled(desk: Desk) -> None:
     run = desk.run("Please HOLD", "--timeout", "5")  # several times what codex needs to begin
     assert run.code == 124, run.err
-    assert "of --timeout are over; go on with" in run.err
+    assert "of --timeout are over; resume with" in run.err
     assert desk.record.state == "idle"
