@@ -120,13 +120,15 @@ def _proxy(word: str, inherit: Sequence[str], agent: str) -> ComponentSpec:
     if is_builtin(word):
         return ComponentSpec(target=parse(word, agent=agent))
     if word in config.load().chains:
-        told = f"{word} is a chain that ends with an agent, so it is not a proxy; name its proxies"
-        raise Failure(f"{told}, or give it as the AGENT: -- {word}", Exit.USAGE)
+        problem = (
+            f"{word} is a chain that ends with an agent, so it is not a proxy; name its proxies"
+        )
+        raise Failure(f"{problem}, or give it as the AGENT: -- {word}", Exit.USAGE)
     name = next(iter(shlex.split(word)), "")
     program = replace_parley([name])[0]
     if not is_remote(word) and shutil.which(program) is None and config.load().find(word) is None:
-        told = f"{name!r} is neither a built-in proxy nor a program; {suggest_builtin(name)}"
-        raise Failure(told, Exit.DIED if name else Exit.USAGE)
+        problem = f"{name!r} is neither a built-in proxy nor a program; {suggest_builtin(name)}"
+        raise Failure(problem, Exit.DIED if name else Exit.USAGE)
     return _component(resolve(word), inherit)
 
 

@@ -222,8 +222,8 @@ def _line(data: bytes) -> str:
 def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) -> Agent:
     kinds = frozenset(arguments.kinds.split(","))
     if unknown := sorted(kinds.difference(_KINDS)):
-        told = f"--kinds: there is no {unknown[0]!r}; use {','.join(_KINDS)}"
-        raise Failure(told, Exit.USAGE)
+        problem = f"--kinds: there is no {unknown[0]!r}; use {','.join(_KINDS)}"
+        raise Failure(problem, Exit.USAGE)
     options = dict(map(name_and_value, arguments.set))
     given = variables(arguments)
     found = _resolved(arguments).merged(env=given.env, inherit=given.inherit)
@@ -249,8 +249,8 @@ def _resolved(arguments: argparse.Namespace) -> Resolved:
         target = (*OWN, *engine_words(arguments))
         return Resolved(target=target, name="parley nes serve", options={"process": process})
     if names_model(arguments):
-        told = "the options of a model are for the default agent; pass them within --agent, or"
-        raise Failure(f"{told} leave --agent out", Exit.USAGE)
+        problem = "the options of a model are for the default agent; pass them within --agent, or"
+        raise Failure(f"{problem} leave --agent out", Exit.USAGE)
     return resolve(arguments.agent)
 
 
@@ -284,11 +284,11 @@ def _repository(history: History, arguments: argparse.Namespace) -> Repository:
     repository = read_repository(history, selection)
     if not repository.commits:
         since = f" since {arguments.since}" if arguments.since else ""
-        told = f"{history.folder}: there is no commit to replay{since} in files of "
-        told += ", ".join(languages)
+        problem = f"{history.folder}: there is no commit to replay{since} in files of "
+        problem += ", ".join(languages)
         if history.is_shallow:
-            told += "; most commits are not here: `git fetch --unshallow` gets them"
-        raise Failure(told, Exit.USAGE)
+            problem += "; most commits are not here: `git fetch --unshallow` gets them"
+        raise Failure(problem, Exit.USAGE)
     return repository
 
 

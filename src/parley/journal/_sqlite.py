@@ -2,7 +2,7 @@
 
 Writing is the work of a thread (`_writer.py`); what is committed outlasts the process and, with an
 honest disk, the machine. Reading first waits for what this process has not written yet, and then
-looks at the file, beside whoever writes. The layout of the file is in `_tables.py`; what is done
+reads the file while others write to it. The layout of the file is in `_tables.py`; what is done
 about a damaged one in `_repair.py`.
 """
 
