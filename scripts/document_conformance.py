@@ -1,4 +1,4 @@
-"""Write docs/conformance.md from the manifest of requirements and the tests that show them.
+"""Write docs/reference/conformance.md from the manifest of requirements and their tests.
 
 Run it with `make docs`; with --check it only says whether the page is up to date.
 """
@@ -20,7 +20,7 @@ from tests.conformance.requirements import (
     pages,
 )
 
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "docs" / "reference" / "conformance.md"
 MOST_PROOFS = 3
 """So many tests are named for a row; the others are counted."""
 HEAD = """# Conformance
@@ -92,7 +92,7 @@ def _shown_by(row: Requirement, tests: list[CoveringTest]) -> str:
 
 def _link(test: CoveringTest) -> str:
     sentence = test.name.removeprefix("test_").replace("_", " ")
-    return f"[{sentence}]({Path('..') / test.path})"
+    return f"[{sentence}]({Path('../..') / test.path})"
 
 
 def main() -> int:
@@ -101,7 +101,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare and write nothing")
     if parser.parse_args().check:
         is_current = PAGE.exists() and PAGE.read_text() == page()
-        print(f"docs/conformance.md is {'up to date' if is_current else 'old; run make docs'}")
+        print(f"{PAGE.name} is {'up to date' if is_current else 'old; run make docs'}")
         return 0 if is_current else 1
     PAGE.write_text(page())
     return 0

@@ -1,4 +1,4 @@
-"""Write docs/methods.md from the method tables of both versions.
+"""Write docs/reference/methods.md from the method tables of both versions.
 
 Run it with `make docs`; with --check it only says whether the page is up to date.
 """
@@ -15,7 +15,7 @@ from parley.schema.base import Method
 from parley.schema.v1 import methods as v1_methods
 from parley.schema.v2 import methods as v2_methods
 
-PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "methods.md"
 HEAD = """# Methods
 
 Every method that Parley knows, in both versions of the protocol. Written by `make docs` from
@@ -67,7 +67,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare and write nothing")
     if parser.parse_args().check:
         is_current = PAGE.exists() and PAGE.read_text() == page()
-        print(f"docs/methods.md is {'up to date' if is_current else 'old; run make docs'}")
+        print(f"{PAGE.name} is {'up to date' if is_current else 'old; run make docs'}")
         return 0 if is_current else 1
     PAGE.write_text(page())
     return 0

@@ -13,7 +13,7 @@ from tests.unit.tui.editor import editor_pictures as editor
 from tests.unit.tui.editor.editor_session import editing
 from tests.unit.tui.sample_chat import README, ask, scene, svg
 
-DOCUMENTS = Path(__file__).parents[1] / "docs"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
 async def pictures(home: Path) -> dict[str, str]:
@@ -37,7 +37,7 @@ def main() -> int:
         os.environ.pop("NO_COLOR", None)
         painted = asyncio.run(asyncio.wait_for(pictures(Path(home)), 30))
     for name, picture in painted.items():
-        (DOCUMENTS / name).write_text(picture, encoding="utf-8")
+        (IMAGES / name).write_text(picture, encoding="utf-8")
     return 0
 
 

@@ -15,7 +15,7 @@ from tests.e2e.test_page_guard import ScriptedAgent
 
 from parley.gateway import AgentHost
 
-DOCUMENTS = Path(__file__).parents[1] / "docs"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 HEIGHT = 740
 OUTPUT = (
     "..\x1b[31mF\x1b[0m\n\x1b[1;31mFAILED\x1b[0m test_cart.py::test_discount\n1 failed, 2 passed\n"
@@ -115,7 +115,7 @@ def main() -> int:
     parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         painted = asyncio.run(asyncio.wait_for(picture(Path(folder)), 60))
-    (DOCUMENTS / "page.png").write_bytes(painted)
+    (IMAGES / "page.png").write_bytes(painted)
     return 0
 
 

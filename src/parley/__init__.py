@@ -28,8 +28,8 @@ and a `Conductor` runs a chain of proxies. All errors are an `AcpError`.
 Everything else comes from its package: `parley.agent`, `parley.client`, `parley.proxy` and
 `parley.policy` for the types that these work with, `parley.errors` for all errors, `parley.mcp` for
 tools, `parley.testing` for tests without a model, `parley.schema` for the protocol types of both
-versions, `parley.peer` and `parley.transport` for the layers below. `docs/api.md` lists all public
-names.
+versions, `parley.peer` and `parley.transport` for the layers below. `docs/reference/api.md` lists
+all public names.
 """
 
 from __future__ import annotations

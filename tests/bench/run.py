@@ -1,7 +1,7 @@
 """`python -m tests.bench.run`: Parley beside the official SDKs, in one run.
 
 Prints Markdown tables and, with `--json`, writes every sample. It measures and judges nothing:
-the exit code is 0 whatever was reached. How each figure is made: `docs/benchmarks.md`.
+the exit code is 0 whatever was reached. How each figure is made: `docs/background/benchmarks.md`.
 """
 
 from __future__ import annotations

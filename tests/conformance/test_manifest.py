@@ -96,7 +96,7 @@ def test_names_are_read_from_marks_of_test_functions() -> None:
         list(named_in("@requirement(*IDS)\ndef test_it(): ..."))
 
 
-SECURITY = ROOT / "docs" / "security.md"
+SECURITY = ROOT / "docs" / "background" / "security.md"
 
 
 def named_on(page: Path) -> set[str]:

@@ -1,4 +1,6 @@
-"""Messages of earlier drafts, sent to a live peer; `docs/versions.md` lists what becomes of them.
+"""Messages of earlier drafts, sent to a live peer.
+
+`docs/reference/versions.md` lists what becomes of them.
 
 https://agentclientprotocol.com/rfds/session-list
 https://agentclientprotocol.com/rfds/custom-llm-endpoint
@@ -26,7 +28,7 @@ from parley.transport import memory_pair
 from .raw_agent import INFO, RawAgent, connected
 from .raw_client import RawClient, initialized, talking
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "versions.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "versions.md"
 VERSIONS = {"1": (1,), "2": (2,), "1, 2": (1, 2)}
 TODAY = "2025-10-20T00:00:00Z"
 

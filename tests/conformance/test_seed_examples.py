@@ -1,7 +1,7 @@
 """The messages that the protocol's documents print, sent to a live peer, and what comes back.
 
 The values are ours; the shapes are those of the documents, including shapes of earlier drafts.
-`docs/versions.md` lists which of those are read and which are refused.
+`docs/reference/versions.md` lists which of those are read and which are refused.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ async def test_a_conversation_is_the_same_over_stdio_and_in_memory(version: int)
 
 @requirement("V1-STDIO-11")
 def test_every_transport_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "background" / "wire.md").read_text()
     made_by = {"MemoryTransport": "memory_pair"}
     names = [name for name in parley.transport.__all__ if name.endswith("Transport")]
     assert len(names) > 3

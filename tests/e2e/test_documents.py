@@ -32,7 +32,8 @@ from parley.tui.keys import KEYS, key_label
 
 from .shell import EXAMPLES, ROOT, Shell
 
-PAGES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 SOURCES = {path.name: path.read_text().splitlines() for path in EXAMPLES.glob("*.py")}
 
 
@@ -41,7 +42,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def name(page: Path) -> str:
-    return page.name
+    return page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).as_posix()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -59,7 +60,7 @@ def quotes(block: str, lines: list[str]) -> bool:
     )
 
 
-SUGGESTIONS = ROOT / "docs" / "nes.md"
+SUGGESTIONS = DOCS / "how-to" / "nes.md"
 
 
 @pytest.mark.parametrize("block", blocks(SUGGESTIONS, "python"))
@@ -100,25 +101,25 @@ EDITORS: dict[str, type] = {
     "workspace": parley.nes.Workspace,
 }
 KNOWN: dict[str, list[dict[str, type]]] = {
-    "agents.md": [AGENTS],
-    "chat.md": [AGENTS],
-    "editors.md": [AGENTS],
-    "clients.md": [CLIENTS],
-    "nes.md": [EDITORS, {"nes": parley.nes.Suggestions}],
-    "errors.md": [CLIENTS],
-    "permissions.md": [AGENTS, CLIENTS],
-    "quickstart.md": [AGENTS, CLIENTS],
-    "testing.md": [CLIENTS, {"recorder": Recorder, "peer": ScriptedPeer}],
-    "workspace.md": [CLIENTS],
+    "how-to/agents.md": [AGENTS],
+    "how-to/chat.md": [AGENTS],
+    "how-to/editors.md": [AGENTS],
+    "how-to/clients.md": [CLIENTS],
+    "how-to/nes.md": [EDITORS, {"nes": parley.nes.Suggestions}],
+    "reference/errors.md": [CLIENTS],
+    "how-to/permissions.md": [AGENTS, CLIENTS],
+    "start/quickstart.md": [AGENTS, CLIENTS],
+    "how-to/testing.md": [CLIENTS, {"recorder": Recorder, "peer": ScriptedPeer}],
+    "how-to/workspace.md": [CLIENTS],
     "README.md": [AGENTS, CLIENTS],
 }
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name in KNOWN], ids=name)
+@pytest.mark.parametrize("page", [page for page in PAGES if name(page) in KNOWN], ids=name)
 def test_a_document_speaks_only_of_names_that_exist(page: Path) -> None:
     words = " ".join(re.findall(r"`([^`\n]+)`", page.read_text()))
     for variable, attribute in re.findall(r"(?<![\w./])([a-z]+)\.(?!py\b)([a-z_]+)", words):
-        kinds = [known[variable] for known in KNOWN[page.name] if variable in known]
+        kinds = [known[variable] for known in KNOWN[name(page)] if variable in known]
         assert not kinds or any(has(kind, attribute) for kind in kinds), f"{variable}.{attribute}"
 
 
@@ -131,7 +132,9 @@ def has(kind: type, attribute: str) -> bool:
 SCREENS = [(page, block) for page in PAGES for block in blocks(page, "console")]
 
 
-@pytest.mark.parametrize(("page", "block"), SCREENS, ids=lambda part: getattr(part, "name", ""))
+@pytest.mark.parametrize(
+    ("page", "block"), SCREENS, ids=lambda part: name(part) if isinstance(part, Path) else ""
+)
 def test_a_screen_in_a_document_is_what_one_sees(page: Path, block: str, shell: Shell) -> None:
     command, *expected = block.splitlines()
     seen = shell("sh", "-c", f"({command.removeprefix('$ ')}) 2>&1").stdout
@@ -144,8 +147,8 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
         if "://" in target:
             continue
         there = page.parent / target if target else page
-        assert there.exists(), f"{page.name}: {target}"
-        assert not anchor or anchor in anchors(there), f"{page.name}: {target}#{anchor}"
+        assert there.exists(), f"{name(page)}: {target}"
+        assert not anchor or anchor in anchors(there), f"{name(page)}: {target}#{anchor}"
 
 
 def anchors(page: Path) -> set[str]:
@@ -161,14 +164,36 @@ def test_a_line_of_text_is_not_too_long_for_a_diff(page: Path) -> None:
     assert [line for line in lines if len(line) > 140] == []
 
 
-def test_every_page_is_linked_from_the_readme() -> None:
+def test_every_page_is_listed_by_the_index_of_its_folder() -> None:
+    """These indexes are the navigation of the site; `docs/index.md` lists the sections."""
+    unlisted = [
+        name(page)
+        for page in DOCS.rglob("*.md")
+        if page != DOCS / "index.md" and page not in entries(index_above(page))
+    ]
+    assert unlisted == []
+
+
+def index_above(page: Path) -> Path:
+    """Return the index that has to list a page, or that lists an index."""
+    return (page.parent.parent if page.name == "index.md" else page.parent) / "index.md"
+
+
+def entries(index: Path) -> set[Path]:
+    """Return the pages that an index lists, one on each line."""
+    listed = re.findall(r"^- \[[^]]+\]\(([^)#]+)\): ", index.read_text(), re.MULTILINE)
+    return {(index.parent / target).resolve() for target in listed}
+
+
+def test_the_readme_leads_to_every_section() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert [page.name for page in ROOT.glob("docs/*.md") if f"docs/{page.name}" not in readme] == []
+    indexes = [DOCS / "index.md", *DOCS.glob("*/index.md")]
+    assert [name(page) for page in indexes if f"(docs/{name(page)})" not in readme] == []
 
 
 def rows(section: str) -> set[tuple[str, ...]]:
     """Return the rows of the tables in a section of the page about the chat, without a head."""
-    text = (ROOT / "docs" / "chat.md").read_text()
+    text = (DOCS / "how-to" / "chat.md").read_text()
     part = text.split(f"\n{section}\n", 1)[1]
     until = re.search(rf"^#{{1,{section.index(' ')}}} ", part, re.MULTILINE)
     lines = part[: until and until.start()].replace("`", "").splitlines()
@@ -195,7 +220,7 @@ def test_the_commands_of_the_chat_are_those_of_its_page() -> None:
 
 
 def test_no_place_and_no_command_of_the_chat_is_only_in_its_page() -> None:
-    text = (ROOT / "docs" / "chat.md").read_text()
+    text = (DOCS / "how-to" / "chat.md").read_text()
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) == set(KEYS)
     named = set(re.findall(r"`/([a-z]+)[ `]", text))
     assert named == {each.name for each in COMMANDS}
@@ -220,7 +245,7 @@ def test_the_options_of_next_edit_suggestions_are_those_of_the_page() -> None:
         for action in each._actions
         for word in action.option_strings
     }
-    section = (ROOT / "docs" / "cli.md").read_text().partition("## parley nes\n")[2]
+    section = (DOCS / "reference" / "cli.md").read_text().partition("## parley nes\n")[2]
     cells = re.findall(r"^\| (.*?) \|", section.partition("\n## ")[0], re.MULTILINE)
     told = {word for cell in cells for word in re.findall(r"(?<![\w-])--?[a-z-]+", cell)}
     assert told | {"-h", "--help", "--stdio", "--theme"} == known
@@ -251,7 +276,7 @@ def test_the_page_of_methods_is_up_to_date() -> None:
 
 
 def test_the_proxy_in_the_documents_passes_on_agents_alone_and_says_that_it_is_one() -> None:
-    page = (ROOT / "docs" / "remote.md").read_text()
+    page = (DOCS / "how-to" / "remote.md").read_text()
     ((path, block),) = re.findall(r"^location ~ (\S+) \{\n(.*?)^\}", page, re.DOTALL | re.MULTILINE)
     passed = [each for each in ("/acp", "/acp/x", "/acpx", "/metrics") if re.search(path, each)]
     assert passed == ["/acp", "/acp/x"]

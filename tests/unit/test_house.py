@@ -147,7 +147,7 @@ def test_no_sleep_creates_order() -> None:
 
 def test_every_task_of_the_core_has_an_owner() -> None:
     """Tasks that no `TaskGroup` or `TaskOwner` starts are listed with their owners."""
-    section = (ROOT / "docs" / "design.md").read_text().partition("\n## Tasks\n")[2]
+    section = (ROOT / "docs" / "background" / "design.md").read_text().partition("\n## Tasks\n")[2]
     documented = re.findall(r"^\| `(\S+\.py)` \| (\d+) \|", section.partition("\n## ")[0], re.M)
     counted = {
         name: count

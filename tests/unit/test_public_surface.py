@@ -1,4 +1,4 @@
-"""The documented surface of the core is the real one: `docs/api.md` against the packages."""
+"""The documented surface of the core is the real one: `docs/reference/api.md` lists its names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import parley
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 CORE = (
     "agent",
     "asgi_server",

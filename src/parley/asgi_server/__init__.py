@@ -27,8 +27,8 @@ server do or keep has a limit (`limits.py`). There is no lifespan protocol, no r
 worker process.
 
 The package knows nothing of Parley, and imports nothing from it; `make check` enforces this. It
-needs `h2`, `h11` and `websockets` (the extra `http`), which do no I/O. `docs/design.md` says why it
-exists, and when it will be deleted.
+needs `h2`, `h11` and `websockets` (the extra `http`), which do no I/O. `docs/background/design.md`
+says why it exists, and when it will be deleted.
 
 - `server.py`: `Server`
 - `limits.py`: `ServerLimits`

@@ -14,7 +14,7 @@ __all__ = ["EXAMPLES", "WHAT", "add_arguments", "main"]
 
 WHAT = "serve suggestions to an editor, as a language server on stdin and stdout"
 EXAMPLES = """\
-How to set up Neovim and VS Code: docs/editors.md.
+How to set up Neovim and VS Code: docs/how-to/editors.md.
 
 examples:
   parley nes lsp

@@ -4,7 +4,7 @@
 everything is translated in both directions. `_v1_session_upgrader.py` upgrades and
 `_v1_session_downgrader.py` downgrades the messages of a session, and `_v1_method_translations.py`
 translates the rest. `_v1_client_adapter.py` and `_v1_agent_adapter.py` apply the translations and
-map the turns of one version to those of the other. `docs/versions.md` lists what is lost.
+map the turns of one version to those of the other. `docs/reference/versions.md` lists what is lost.
 
 Spec: https://agentclientprotocol.com/protocol/v2/migration
 """

@@ -13,8 +13,8 @@ invented, which ends with the user's decision.
 A client that supports several plans gets each by its id. For any other client, the plans are
 joined into one list.
 
-`_v1_method_translations.py` says which method each conversion belongs to. `docs/versions.md` lists
-what is lost.
+`_v1_method_translations.py` says which method each conversion belongs to.
+`docs/reference/versions.md` lists what is lost.
 
 Spec: https://agentclientprotocol.com/protocol/v2/migration,
 https://agentclientprotocol.com/protocol/v1/tool-calls#requesting-permission and

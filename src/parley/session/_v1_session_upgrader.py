@@ -8,8 +8,8 @@ Version 1 announces a tool call with `tool_call` and changes it with `tool_call_
 means "unchanged"; in version 2 both are patches. A diff of two texts becomes a list of changes with
 a patch.
 
-`_v1_method_translations.py` says which method each conversion belongs to. `docs/versions.md` lists
-what is lost.
+`_v1_method_translations.py` says which method each conversion belongs to.
+`docs/reference/versions.md` lists what is lost.
 
 Spec: https://agentclientprotocol.com/protocol/v2/migration
 """

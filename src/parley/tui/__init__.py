@@ -11,5 +11,5 @@ The app is `app.py` with its tabs: `chat.py` is one with a conversation, `player
 replay. `composer.py` takes prompts, `dock.py` holds a question (`questions.py`, `forms.py`,
 `pages.py`) until it is answered, `commands.py` lists what can be done and `actions.py` does it.
 
-How these belong together, and where to add something, is in `docs/design.md`.
+How these belong together, and where to add something, is in `docs/background/design.md`.
 """

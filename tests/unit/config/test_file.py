@@ -209,7 +209,7 @@ def test_nothing_inside_a_project_is_read(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_page_about_it_shows_a_file_that_can_be_read_and_every_key() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "configuration.md").read_text()
     [shown, suggesting] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert [*parse(suggesting, Path("config.toml")).agents] == ["suggest"]
     read = parse(shown, Path("config.toml"))

@@ -120,7 +120,7 @@ def test_the_users_file_has_it_in_a_table() -> None:
 
 
 def test_the_page_about_it_names_every_key_and_every_limit() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "remote.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "remote.md").read_text()
     told = set(re.findall(r"`([a-z_0-9]+)`", page))
     for shown in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
         parse(shown, Path("gateway.toml"))

@@ -19,7 +19,7 @@ from parley.testing.demo import demo_agent
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.limits import AppLimits
 
-DOCS = Path(__file__).parents[3] / "docs"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "remote.md"
 UNITS = {"KiB": 1024, "MiB": 1024**2}
 
 
@@ -55,7 +55,7 @@ def test_a_limit_that_several_parts_have_is_the_same_in_each() -> None:
 
 
 def test_the_page_tells_every_limit_with_its_default() -> None:
-    page = (DOCS / "remote.md").read_text()
+    page = PAGE.read_text()
     assert told(page) == {name: float(*found) for name, found in defaults().items()}
 
 

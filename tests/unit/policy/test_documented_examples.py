@@ -1,4 +1,4 @@
-"""The table of examples in docs/permissions.md is what happens."""
+"""The table of examples in docs/how-to/permissions.md is what happens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from parley.policy import Policy, Subject, parse_flags
 
-PAGE = Path(__file__).parents[3] / "docs" / "permissions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "permissions.md"
 ROWS = re.findall(r"^\| `(--deny .*?)` \| `(.*?)` \| (\w+) \|$", PAGE.read_text(), re.MULTILINE)
 
 

@@ -201,7 +201,7 @@ def test_what_allows_in_a_project_is_reported_to_have_no_effect(
 
 
 def test_the_sample_in_the_documents_is_a_policy(user: Places) -> None:
-    page = Path(__file__).parents[3] / "docs" / "permissions.md"
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "permissions.md"
     (sample,) = re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
     user.own.write_text(sample)
     policy = load_policy(user.project)

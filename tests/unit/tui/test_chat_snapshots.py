@@ -17,7 +17,7 @@ from tests.unit.tui.sample_chat import NARROW, README, WIDE, ask, say, scene, sv
 from parley.config import config_path
 from parley.tui.dialogs.pickers import OptionPicker
 
-PICTURE = Path(__file__).parents[3] / "docs" / "chat.svg"
+PICTURE = Path(__file__).parents[3] / "docs" / "images" / "chat.svg"
 
 
 async def test_the_first_start(home: Path, kept: SnapshotAssertion) -> None:
@@ -105,7 +105,7 @@ async def test_the_picture_in_the_documents_is_what_the_app_paints(home: Path) -
         await ask(talk)
         painted = await svg(talk)
     is_same = painted == PICTURE.read_text(encoding="utf-8")
-    assert is_same, "docs/chat.svg shows something else; run `python -m scripts.screenshot`"
+    assert is_same, "docs/images/chat.svg shows something else; run `python -m scripts.screenshot`"
 
 
 def test_no_picture_fetches_anything() -> None:

@@ -1,10 +1,10 @@
 """`v1-v2`: a client of one version of the protocol, and an agent of the other.
 
 It forwards nothing: to the client it is an agent, to the agent a client, and each message is sent
-to the other in that one's version, by the session layer (what is lost is in `docs/versions.md`).
-Extensions (`_…`) and MCP over ACP are the same in both versions and pass as they are. So do
-document events, in order with everything else: a change that cannot be read must reach the agent,
-which then knows that its copy is out of date.
+to the other in that one's version, by the session layer (what is lost is in
+`docs/reference/versions.md`). Extensions (`_…`) and MCP over ACP are the same in both versions and
+pass as they are. So do document events, in order with everything else: a change that cannot be read
+must reach the agent, which then knows that its copy is out of date.
 """
 
 from __future__ import annotations

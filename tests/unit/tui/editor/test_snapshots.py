@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from .editor_pictures import ENGINE, SIZE, change_one, svg
 from .editor_session import Stub, editing, jumping
 
-PICTURE = Path(__file__).parents[4] / "docs" / "nes.svg"
+PICTURE = Path(__file__).parents[4] / "docs" / "images" / "nes.svg"
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ async def test_the_picture_in_the_documents_is_what_the_editor_paints() -> None:
         await change_one(desk)
         painted = await svg(desk)
     is_same = painted == PICTURE.read_text(encoding="utf-8")
-    assert is_same, "docs/nes.svg shows something else; run `python -m scripts.screenshot`"
+    assert is_same, "docs/images/nes.svg shows something else; run `python -m scripts.screenshot`"
 
 
 def test_no_picture_fetches_anything() -> None:
