@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from msgspec import Struct
 
 from parley.errors import RecordingError
 
+from ._file_lock import is_locked
 from ._format import Chunk, Header, Parser, RecordedEvent, Source
 
 _READ_BYTES = 1024 * 1024
@@ -141,18 +141,6 @@ class RecordingReader:
             return self._file.read(_READ_BYTES) or b""
         except OSError as error:
             raise RecordingError(f"{self.path} cannot be read: {error.strerror}") from error
-
-
-def is_locked(fd: int) -> bool:
-    """Return whether the process that writes a recording is alive: it holds a lock on the file."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # the file system has no locks
-        return False
-    fcntl.flock(fd, fcntl.LOCK_UN)
-    return False
 
 
 def _lines(record: Chunk | RecordedEvent) -> Iterator[RecordedLine | RecordedEvent]:

@@ -6,7 +6,6 @@ cannot be written: what is lost is counted, and an event in the recording says s
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections import Counter
@@ -18,6 +17,7 @@ from msgspec import structs
 
 from parley._user_dirs import private_dir
 
+from ._file_lock import lock
 from ._format import Header, RecordedEvent, Source, encode_chunk, encode_event, encode_header
 from ._masking import Masker, command_secrets, environment_secrets
 
@@ -235,14 +235,14 @@ def _create(path: Path, *, is_new: bool) -> int:
     Raises:
         OSError: The file cannot be created, or it exists and is not a recording.
     """
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     if is_new:
         private_dir(path.parent)
         flags |= os.O_EXCL
     fd = os.open(path, flags, 0o600)
     try:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(fd)
         except BlockingIOError:
             raise OSError("another process is recording to this file") from None
         if not is_new and stat.S_ISREG(os.fstat(fd).st_mode):
