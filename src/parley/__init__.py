@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from . import peer as peer
     from . import policy as policy
     from . import proxy as proxy
+    from . import recording as recording
     from . import rpc as rpc
     from . import schema as schema
     from . import session as session
@@ -121,6 +122,7 @@ _PACKAGES = frozenset(
         "peer",
         "policy",
         "proxy",
+        "recording",
         "rpc",
         "schema",
         "session",

@@ -8,9 +8,11 @@ value.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 MASK = "[redacted]"
@@ -102,6 +104,36 @@ def is_secret(name: str, value: str) -> bool:
     if len(value) < SHORTEST:
         return False
     return _SECRET_NAME.search(name) is not None or _LOOKS_SECRET.search(value) is not None
+
+
+def is_telling(value: str) -> bool:
+    """Return whether a value is hardly anything but itself: neither a word nor a place."""
+    has_digit = any(each.isdigit() for each in value)
+    is_place = value.startswith(("/", "~", ".", "http://", "https://"))
+    return len(value) >= 8 and not is_place and (has_digit or len(value) >= 24)
+
+
+def needles(secrets: Iterable[str]) -> tuple[bytes, ...]:
+    """Return how secrets may stand in the bytes of a frame: as they are, escaped, in base64."""
+    found: dict[bytes, None] = {}
+    for secret in secrets:
+        if len(secret) < SHORTEST:
+            continue
+        for is_ascii in (False, True):
+            text = json.dumps(secret, ensure_ascii=is_ascii)[1:-1]
+            careful = re.sub("[<>&]", lambda each: f"\\u{ord(each[0]):04x}", text)
+            slashed = text.replace("/", "\\/")
+            for form in (secret, text, careful, slashed):
+                found[form.encode(errors="surrogatepass")] = None
+        found |= dict.fromkeys(_in_base64(secret.encode(errors="surrogatepass")))
+    return tuple(found)
+
+
+def _in_base64(secret: bytes) -> Iterator[bytes]:
+    """Yield what is always there of a secret in the base64 of a text, wherever it begins."""
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + secret)
+        yield whole[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
 
 
 def hide_in_command(words: Sequence[str]) -> tuple[list[str], set[str]]:

@@ -17,6 +17,7 @@ AcpError
 ├─ OptionRefused ─── an agent does not have a config option, or the option not the value
 ├─ ConfigError ───── a file of the user is not usable as it is
 ├─ JournalError ──── the journal cannot be read or written
+├─ RecordingError ── a recording cannot be found, read or written
 ├─ NoResult ──────── an agent did not return the requested value
 ├─ ModelFailed ───── a model server returned no usable response
 └─ ToolError ─────── a tool of ours failed, and the agent may see the reason
@@ -63,6 +64,7 @@ __all__ = [
     "ParseError",
     "ProcessExited",
     "ProtocolError",
+    "RecordingError",
     "RemoteProtocolError",
     "RequestCancelled",
     "RequestError",
@@ -368,6 +370,10 @@ class Unsupported(AcpError):
 
 class JournalError(AcpError):
     """The journal cannot be read or written; the text says why and what to do."""
+
+
+class RecordingError(AcpError):
+    """A recording cannot be found, read or written."""
 
 
 class NoResult(AcpError):

@@ -24,6 +24,7 @@ CORE = (
     "peer",
     "policy",
     "proxy",
+    "recording",
     "rpc",
     "schema",
     "session",

@@ -12,37 +12,14 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from parley._redaction import MASK, SHORTEST, redact
+from parley._redaction import MASK, SHORTEST, is_telling, needles, redact
 
 Change: TypeAlias = Callable[[str], str]
 
 _IN_URL = re.compile(r"((?<=://)|[?&][^=&#]*=)((?<==)[^&#]+|[^/@?&#]+(?=@))")
-
-
-def needles(secrets: Iterable[str]) -> tuple[bytes, ...]:
-    """Return how secrets may stand in the bytes of a frame: as they are, escaped, in base64."""
-    found: dict[bytes, None] = {}
-    for secret in secrets:
-        if len(secret) < SHORTEST:
-            continue
-        for is_ascii in (False, True):
-            text = json.dumps(secret, ensure_ascii=is_ascii)[1:-1]
-            careful = re.sub("[<>&]", lambda each: f"\\u{ord(each[0]):04x}", text)
-            slashed = text.replace("/", "\\/")
-            for form in (secret, text, careful, slashed):
-                found[form.encode(errors="surrogatepass")] = None
-        found |= dict.fromkeys(_in_base64(secret.encode(errors="surrogatepass")))
-    return tuple(found)
-
-
-def _in_base64(secret: bytes) -> Iterator[bytes]:
-    """Yield what is always there of a secret in the base64 of a text, wherever it begins."""
-    for before in range(3):
-        whole = base64.b64encode(bytes(before) + secret)
-        yield whole[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
 
 
 def mask(frame: bytes, secrets: Sequence[str]) -> bytes:
@@ -90,19 +67,12 @@ def mask_setup(frame: bytes) -> tuple[bytes, list[str]]:
     if not hidden:
         return frame, []
     words = (word for each in hidden for word in re.split(r"[\s:]+", each))
-    return _written(message), [word for word in words if _is_telling(word)]
+    return _written(message), [word for word in words if is_telling(word)]
 
 
 def _out_of_url(found: re.Match[str], hidden: list[str]) -> str:
     hidden.append(found[2])
     return f"{found[1]}{MASK}"
-
-
-def _is_telling(value: str) -> bool:
-    """Return whether a value is hardly anything but itself: neither a word nor a place."""
-    has_digit = any(each.isdigit() for each in value)
-    is_place = value.startswith(("/", "~", ".", "http://", "https://"))
-    return len(value) >= 8 and not is_place and (has_digit or len(value) >= 24)
 
 
 def _without_values(given: Any, hidden: list[str]) -> Any:
