@@ -106,7 +106,7 @@ __all__ = [
     "think",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PACKAGES = frozenset(
     {

@@ -16,6 +16,8 @@ import pytest
 from parley.cli import main
 
 BOUND_SECONDS = 300.0
+TRAP = "\x1b]52;c;QQ==\x07\x1b[2J\x9b6n\u202e"
+"""The clipboard, the screen, a reply that the terminal types, and text that runs backwards."""
 
 
 class CommandLine:

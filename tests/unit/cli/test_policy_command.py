@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.command import TRAP
 
 from parley.policy import Subject, load_policy
 
-from .command_line import CommandLine
+from .command_line import TRAP, CommandLine
 
 RULES = """
 [[rules]]

@@ -17,7 +17,8 @@ from parley.cli.sessions import main
 from parley.export import from_jsonl
 from parley.journal import Record, SqliteJournal
 
-TRAP = "\x1b]52;c;QQ==\x07\x1b[2J\x9b6n\u202e"
+from .command_line import TRAP
+
 MARKER = "planted-marker-4711-xyz"
 
 
