@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DIST_READY := $(VENV)/.dist-ready
 # Many tests wait for something, so three at once fit on two cores. Files run in this order: those that take long come
 # first, so that nobody waits for the last one.
 AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
@@ -15,10 +16,10 @@ OTHER_TESTS := tests/e2e tests/unit $(CORE:%=--ignore=tests/unit/%)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt interop bench fuzz soak docs clean
+.PHONY: help run test check fmt interop bench fuzz soak docs dist dist-check clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Parley needs Python 3.11 or newer; say make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -66,5 +67,19 @@ docs: $(READY) ## Write the tables of methods and of requirements in docs/ again
 	$(BIN)/python scripts/document_methods.py
 	$(BIN)/python -m scripts.document_conformance
 
-clean: ## Remove everything that was set up
-	rm -rf $(VENV) .venvs .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+$(DIST_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --group dist
+	@touch $@
+
+# The time in the archives is that of the commit, so the same commit gives the same bytes.
+dist: $(DIST_READY) ## Build the wheel and the source distribution in dist/
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build
+	@wc -c dist/*
+
+dist-check: $(DIST_READY) ## Install the wheel of dist/ with each extra, and try it; needs PyPI
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m pytest tests/install
+
+clean: ## Remove everything that was set up or built
+	rm -rf dist $(VENV) .venvs .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -75,12 +75,17 @@ _RUNNERS = {
 def installed() -> Iterator[Finding]:
     """Look at what Parley runs on, and at what runs agents."""
     yield Finding("ok", "parley", f"{__version__} on Python {platform.python_version()}")
+    missing = 0
     for name, extra in _EXTRAS.items():
         try:
             yield Finding("ok", name.removesuffix("-api"), metadata.version(name))
         except metadata.PackageNotFoundError:
+            missing += 1
             hint = f"pip install 'parley-acp[{extra}]'"
             yield Finding("note", name.removesuffix("-api"), "not installed; optional", hint)
+    if missing > 1:
+        hint = "pip install 'parley-acp[all]' installs everything that is optional"
+        yield Finding("note", "extras", f"{missing} are not installed", hint)
     yield _sqlite()
     for name, why in _RUNNERS.items():
         where = shutil.which(name)

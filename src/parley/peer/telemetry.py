@@ -13,15 +13,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import msgspec
-from opentelemetry import context
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
-from opentelemetry.propagators.composite import CompositePropagator
-from opentelemetry.trace import SpanKind, StatusCode, TracerProvider, get_tracer
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from parley.errors import RequestError
 
 from ._tracing import TraceContext
+
+try:
+    from opentelemetry import context
+    from opentelemetry.baggage.propagation import W3CBaggagePropagator
+    from opentelemetry.propagators.composite import CompositePropagator
+    from opentelemetry.trace import SpanKind, StatusCode, TracerProvider, get_tracer
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+except ModuleNotFoundError as error:
+    message = "opentelemetry is not installed: pip install 'parley-acp[telemetry]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 __all__ = ["OpenTelemetryTracer"]
 
