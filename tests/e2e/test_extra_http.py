@@ -13,7 +13,10 @@ from .command import PARLEY, parley
 
 INSTALL = "needs: pip install 'parley-acp[http]'"
 NOWHERE = "http://127.0.0.1:9/acp"
-PROGRAM = "import parley\nparley.Agent('bare').run(http='127.0.0.1:0')\n"
+PROGRAMS = {
+    "run": "import parley\nparley.Agent('bare').run(http='127.0.0.1:0')\n",
+    "gateway": "from parley.gateway import serve\n",
+}
 
 
 @pytest.fixture
@@ -42,9 +45,12 @@ def test_what_needs_the_extra_says_which_one(
     assert "Traceback" not in done.stderr
 
 
-def test_an_agent_program_is_told_which_one(without: dict[str, str]) -> None:
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_that_serves_gets_an_error_that_says_which_one(
+    program: str, without: dict[str, str]
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, env=without
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=without
     )
     assert done.returncode == 1
     assert "is not installed, which serving " + INSTALL in done.stderr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp
+from parley.transport.http._extra import require_http_extra
 
 from .agent_host import AgentHost
 from .app import GatewayApp
@@ -23,7 +24,8 @@ __all__ = ["Access", "AgentHost", "Gateway", "GatewayApp", "HostLimits", "HttpAp
 
 def __getattr__(name: str) -> Any:
     if name == "serve":
-        from parley.transport.http._app.serving import serve
+        with require_http_extra("serving"):
+            from parley.transport.http._app.serving import serve
 
         return serve
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
