@@ -14,4 +14,9 @@ from .environments import Environment, create_environment
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Environment]:
     """Return a function that returns the environment with an extra, or with none."""
     home = tmp_path_factory.mktemp("environments")
-    return functools.cache(lambda extra: create_environment(home / (extra or "bare"), extra))
+
+    @functools.cache
+    def with_extra(extra: str) -> Environment:
+        return create_environment(home / (extra or "bare"), extra)
+
+    return with_extra

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.terminal import run_in_terminal
@@ -17,7 +18,7 @@ Environments = Callable[[str], Environment]
 Feature = Callable[[Environment], str]
 """Uses the feature of an extra. Returns what it printed, the error included."""
 
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -57,7 +58,7 @@ def suggest_edits(environment: Environment) -> str:
 
 
 def start_language_server(environment: Environment) -> str:
-    bodies = [json.dumps(each) for each in (INITIALIZE, EXIT)]
+    bodies = [json.dumps(INITIALIZE), json.dumps(EXIT)]
     given = "".join(f"Content-Length: {len(body)}\r\n\r\n{body}" for body in bodies)
     done = environment.run(environment.parley, "nes", "lsp", given=given)
     return done.stdout + done.stderr

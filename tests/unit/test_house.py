@@ -117,10 +117,11 @@ def _isort_key(name: str) -> tuple[int, str]:
 def test_the_page_about_tests_lists_every_helper() -> None:
     """Programs of benchmarks and of other SDKs stay out: each folder of them has one purpose."""
     tests = ROOT / "tests"
+    flat = (".", "install", "interop")
     helpers = {
         path.relative_to(tests).as_posix()
-        for folder in (".", "unit", "conformance", "e2e", "interop")
-        for path in tests.joinpath(folder).glob("*.py" if folder in (".", "interop") else "**/*.py")
+        for folder in (*flat, "unit", "conformance", "e2e")
+        for path in tests.joinpath(folder).glob("*.py" if folder in flat else "**/*.py")
         if not path.name.startswith(("test_", "conftest", "__init__"))
     }
     page = (tests / "README.md").read_text()

@@ -84,7 +84,7 @@ def installed() -> Iterator[Finding]:
             hint = f"pip install 'parley-acp[{extra}]'"
             yield Finding("note", name.removesuffix("-api"), "not installed; optional", hint)
     if missing > 1:
-        hint = "pip install 'parley-acp[all]' installs everything that is optional"
+        hint = "pip install 'parley-acp[all]' installs them"
         yield Finding("note", "extras", f"{missing} are not installed", hint)
     yield _sqlite()
     for name, why in _RUNNERS.items():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 from parley._user_dirs import config_dir, private_dir, state_dir
 from parley.cli import diagnostics
@@ -52,6 +55,18 @@ def test_a_file_in_the_place_of_a_directory_is_a_problem() -> None:
     config_dir().write_text("")
     problem = next(iter(diagnostics.places()))
     assert (problem.state, problem.subject) == ("problem", "config")
+
+
+def test_one_command_installs_all_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name in ("textual", "mcp"):
+            return "1.0"
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    [summary] = [each for each in diagnostics.installed() if each.subject == "extras"]
+    assert summary.text == "5 are not installed"
+    assert summary.hint == "pip install 'parley-acp[all]' installs them"
 
 
 def test_a_configuration_that_others_may_write_to_is_a_problem() -> None:
