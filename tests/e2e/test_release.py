@@ -73,6 +73,11 @@ def test_a_changelog_that_is_not_ready_is_refused(
     assert reason in done.stdout
 
 
+def test_the_changelog_begins_with_the_next_and_the_present_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[:2] == ["Unreleased", parley.__version__]
+
+
 def test_a_release_starts_with_a_version_tag_and_its_check() -> None:
     release = workflow("release.yml")
     assert release[True] == {"push": {"tags": ["v*"]}}  # YAML reads the key `on` as true
