@@ -141,12 +141,11 @@ class ConnectionState:
 
     def handle_update(self, note: v2.UpdateSessionNotification) -> Awaitable[None] | None:
         """Handle a `session/update`; one for an unknown session adds that session."""
-        session = self.sessions.get(note.session_id) or self._add_foreign(note.session_id)
-        update = note.update
-        if session is None or (
-            session.is_foreign and not self._count_foreign_update(session, update)
-        ):
-            return None
+        session, update = self.sessions.get(note.session_id), note.update
+        if session is None or session.is_foreign:
+            session = session or self._add_foreign(note.session_id)
+            if session is None or not self._count_foreign_update(session, update):
+                return None
         if self.recorder is not None and type(update) is v2.StateUpdated and update.state == "idle":
             return self._handle_recorded(session, update)
         return session.turns.handle_update(update)

@@ -68,7 +68,7 @@ class SessionState:
             self.transcript.fold(update)
         except MalformedValue as error:
             logger.warning("%s: ignored an invalid update: %s", self.connection.name, error)
-        if isinstance(update, v2.StateUpdated):
+        if type(update) is v2.StateUpdated:  # a failing `isinstance` takes four times as long
             self._state_changes.notify_all()
         on_update = self.connection.on_update
         return None if on_update is None else on_update(self, update)

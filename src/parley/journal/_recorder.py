@@ -157,7 +157,7 @@ class Recorder:
 
     def observe(self, direction: Direction, frame: Frame) -> None:
         """Record a frame; a connection calls this."""
-        data = frame if type(frame) is bytes else bytes(frame)
+        data = bytes(frame)  # copies only a bytearray
         for needle in self._needles:
             if needle in data:
                 data = mask(data, self._secrets)
@@ -192,7 +192,7 @@ class Recorder:
             begin += len(some)
             session = self._sessions.get(group.session_id)
             if session is not None and session.is_written and not has_secrets and _is_usual(group):
-                data = [frame if type(frame) is bytes else bytes(frame) for frame in some]
+                data = map(bytes, some)  # copies only what is a bytearray
                 self.journal.extend(session.record.key, self._kinds["inbound"], data)
             else:
                 for frame in some:

@@ -109,18 +109,18 @@ def write_entries(connection: sqlite3.Connection, key: str, entries: Sequence[Pa
     if found is None:
         return
     session, last = found
-    for block in _blocks(entries):
+    sizes = [len(data) for _, _, data in entries]
+    for block in _blocks(entries, sizes):
         connection.execute(
             "INSERT INTO blocks (session, first, count, entries) VALUES (?, ?, ?, ?)",
             (session, last + 1, len(block), pack(block)),
         )
         last += len(block)
-    size = sum(len(data) for _, _, data in entries)
-    at = max(at for at, _, _ in entries)
+    at = max([at for at, _, _ in entries])
     connection.execute(
         "UPDATE sessions SET entries = ?, size_bytes = size_bytes + ?, "
         "updated_at = max(updated_at, ?) WHERE id = ?",
-        (last, size, at, session),
+        (last, sum(sizes), at, session),
     )
 
 
@@ -151,14 +151,14 @@ def read_entries(read: Read, session: int, after: int) -> Iterator[Entry]:
             return
 
 
-def _blocks(entries: Sequence[Packed]) -> Iterator[Sequence[Packed]]:
-    """Cut entries into blocks that are not too long."""
+def _blocks(entries: Sequence[Packed], sizes: Sequence[int]) -> Iterator[Sequence[Packed]]:
+    """Cut entries of these sizes into blocks that are not too long."""
     begin = size = 0
-    for place, (_, _, data) in enumerate(entries):
-        size += len(data)
+    for end, entry_size in enumerate(sizes, 1):
+        size += entry_size
         if size >= BLOCK_BYTES:
-            yield entries[begin : place + 1]
-            begin, size = place + 1, 0
+            yield entries[begin:end]
+            begin, size = end, 0
     if begin < len(entries):
         yield entries[begin:]
 

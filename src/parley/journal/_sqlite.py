@@ -83,7 +83,7 @@ class SqliteJournal:
     def extend(self, key: str, kind: Kind, data: Iterable[bytes], at: float | None = None) -> None:
         """Add entries of one kind to a session."""
         when, number = time.time() if at is None else at, _KINDS[kind]
-        self._writer.extend(key, [(when, number, each) for each in data])
+        self._writer.extend(key, when, number, list(data))
 
     async def commit(self) -> None:
         """Wait until all that was told before is on the disk."""

@@ -23,7 +23,7 @@ _NO = Raw(b"")
 _KINDS = ("user_message", "agent_message")
 _MESSAGES = {f"{kind}{suffix}": kind for kind in _KINDS for suffix in ("", "_chunk")}
 _TOOLS = frozenset({"tool_call", "tool_call_update"})
-_UNWANTED = str.maketrans("\0\2\3", "   ")
+_UNWANTED = "\0\2\3"
 
 
 class Document(Struct, frozen=True):
@@ -118,13 +118,15 @@ class _Text:
         self.length = 0
 
     def add(self, piece: str) -> None:
-        if self.length < LIMIT:
-            self.pieces.append(piece)
-            self.length += len(piece)
+        self.pieces.append(piece)
+        self.length += len(piece)
 
     def joined(self) -> str:
         text = "".join(self.pieces) if self.pieces else "\n".join(self.parts.values())
-        return text[:LIMIT].translate(_UNWANTED).strip()
+        text = text[:LIMIT]
+        for each in _UNWANTED:  # ten times faster than `translate`
+            text = text.replace(each, " ")
+        return text.strip()
 
 
 class _Reader:
@@ -146,7 +148,10 @@ class _Reader:
     def read(self, number: int, frame: _Frame) -> None:
         params = frame.params
         if frame.method == "session/update":
-            self._update(number, params.update)
+            if (kind := _MESSAGES.get(params.update.kind)) is not None:
+                self._message(number, kind, params.update)
+            else:
+                self._update(number, params.update)
         elif frame.method == "session/prompt":
             self._present = None
             self._text(("prompt", number), number).add(prompt_text(params.prompt))
@@ -155,10 +160,8 @@ class _Reader:
             self._part(("terminal", number), number, "", " ".join([params.command or "", *words]))
 
     def _update(self, number: int, update: _Update) -> None:
+        """Take an update that is not part of a message."""
         kind = update.kind
-        if kind in _MESSAGES:
-            self._message(number, update)
-            return
         self._present = None
         if kind in _TOOLS:
             key = ("tool", update.tool_call_id)
@@ -176,8 +179,7 @@ class _Reader:
             plan = _decode_plan(update.plan)
             self._plan(number, plan.entries, plan.content)
 
-    def _message(self, number: int, update: _Update) -> None:
-        kind = _MESSAGES[update.kind]
+    def _message(self, number: int, kind: str, update: _Update) -> None:
         key: Any = (kind, update.message_id)
         if update.message_id is None:
             if self._present is None or self._present[0] != kind:

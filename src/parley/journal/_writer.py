@@ -17,6 +17,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import TypeAlias
 
 import msgspec
@@ -103,22 +104,22 @@ class Writer:
                 self._open_batch().put(record, fields)
                 self._notice()
 
-    def extend(self, key: str, entries: Sequence[Packed]) -> None:
+    def extend(self, key: str, at: float, kind: int, data: Sequence[bytes]) -> None:
         """Take entries of a session; all of them, or none if there is no room."""
-        if not entries:
+        if not data:
             return
-        size = ENTRY_BYTES * len(entries) + sum([len(data) for _, _, data in entries])
+        size = ENTRY_BYTES * len(data) + sum(map(len, data))
         with self._lock:
             if self._is_stopping:
                 return
             if self._bytes > MAX_BYTES and not self._has_room():
-                self._dropped[key] = self._dropped.get(key, 0) + len(entries)
+                self._dropped[key] = self._dropped.get(key, 0) + len(data)
                 return
             batch = self._batch or self._open_batch()
             known = batch.entries.get(key)
             if known is None:
                 known = batch.entries[key] = []
-            known += entries
+            known += zip(repeat(at), repeat(kind), data)
             self._bytes += size
             if self._is_waiting or self._thread is None or self._bytes > ENOUGH_BYTES:
                 self._notice()

@@ -121,7 +121,8 @@ class Outbound:
                 encode(session)
             )
             self._update_head = FrameHead(method.name, params=ParamsHead(session))
-        return self._send_notification(b"%b%b}}" % (self._head, encode(update)), self._update_head)
+        frame = b"".join((self._head, encode(update), b"}}"))  # faster than formatting
+        return self._send_notification(frame, self._update_head)
 
     def notify_now(self, method: str, params: Any) -> None:
         """Send a notification without waiting for room to send more."""

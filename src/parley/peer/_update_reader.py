@@ -108,11 +108,16 @@ class UpdateReader:
         would not notice if it was missing, and a message without a method would pass as an update.
         """
         fields = [("jsonrpc", Literal["2.0"]), ("params", params)]
-        if len(self._routes) == 1:
+        tag = None if len(self._routes) == 1 else name
+        if tag is None:
             fields.insert(1, ("method", Literal[name]))
-            return msgspec.defstruct("Update", fields, forbid_unknown_fields=True)
         return msgspec.defstruct(
-            "Update", fields, tag_field="method", tag=name, forbid_unknown_fields=True
+            "Update",
+            fields,
+            tag_field=None if tag is None else "method",
+            tag=tag,
+            forbid_unknown_fields=True,
+            gc=False,  # never part of a cycle: like all types of the schema
         )
 
 

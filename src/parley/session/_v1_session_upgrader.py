@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec.structs import replace
 
 from parley.errors import (
     AcpError,
@@ -99,14 +100,14 @@ class SessionUpgrader:
         chunk: Any = update
         content, message_id = chunk.content, chunk.message_id
         if (
-            (message_id is not None and message_id != self._agent_message_id)
+            (message_id != self._agent_message_id and message_id is not None)
             or type(content) is not v1.TextContent
             or content.annotations is not None
         ):
             return None
-        text = structs.replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
-        upgraded = structs.replace(self._empty_chunk, content=text, meta=chunk.meta)
-        return cast("v2.SessionUpdate", upgraded)
+        text = replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
+        upgraded: v2.SessionUpdate = replace(self._empty_chunk, content=text, meta=chunk.meta)
+        return upgraded
 
     # Turns and replay
 
@@ -271,12 +272,10 @@ class SessionUpgrader:
         ):
             opening = self._begin_message(type(update), agent_message_id)
         if type(content) is v1.TextContent and content.annotations is None:
-            block: v2.ContentBlock = structs.replace(
-                _EMPTY_TEXT, text=content.text, meta=content.meta
-            )
+            block: v2.ContentBlock = replace(_EMPTY_TEXT, text=content.text, meta=content.meta)
         else:
             block = upgrade_block(content)
-        upgraded = structs.replace(self._empty_chunk, content=block, meta=update.meta)
+        upgraded = replace(self._empty_chunk, content=block, meta=update.meta)
         return [*opening, upgraded] if opening else [upgraded]
 
     def _begin_message(self, role: type[v1.ContentChunk], agent_message_id: str | None) -> _Updates:
@@ -473,9 +472,7 @@ def _upgrade_item(item: v1.ToolCallContent) -> v2.ToolCallContent:
         case v1.Content():
             return v2.Content(content=upgrade_block(item.content), meta=item.meta)
         case v1.Diff():
-            return structs.replace(
-                make_diff(item.path, item.old_text, item.new_text), meta=item.meta
-            )
+            return replace(make_diff(item.path, item.old_text, item.new_text), meta=item.meta)
         case _:
             return v2.Terminal(terminal_id=item.terminal_id, meta=item.meta)
 

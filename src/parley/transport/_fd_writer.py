@@ -36,19 +36,15 @@ class FdWriter:
         self._is_blocking = is_blocking
         self._loop = asyncio.get_running_loop()
         self._frames: list[bytes] = []
-        self._frames_bytes = 0
         self._unwritten = memoryview(b"")
+        self.unsent_bytes = 0
+        """The number of bytes waiting to be written."""
         self._last_write_at = 0.0
         self._flush_scheduled = False
         self._awaits_room = False
         self._is_watching = False
         self._waiters = Notifier()
         self._is_stopped = False
-
-    @property
-    def unsent_bytes(self) -> int:
-        """The number of bytes waiting to be written."""
-        return self._frames_bytes + len(self._unwritten)
 
     def put(self, frame: bytes) -> None:
         """Write a frame now, or with the others of this event loop iteration."""
@@ -57,11 +53,11 @@ class FdWriter:
         if b"\n" in frame:  # whitespace in JSON that is forwarded unchanged
             frame = frame.replace(b"\n", b" ")
         self._frames.append(frame)
-        self._frames_bytes += len(frame) + 1
+        self.unsent_bytes += len(frame) + 1
         if self._awaits_room:
             return
         if self._flush_scheduled:
-            if self._frames_bytes >= _FLUSH_BYTES:
+            if self.unsent_bytes >= _FLUSH_BYTES:
                 self._flush()
         elif (now := monotonic()) - self._last_write_at > _BURST_GAP:
             self._last_write_at = now
@@ -95,8 +91,7 @@ class FdWriter:
 
     def drained(self) -> asyncio.Future[None] | None:
         """Return a future to await if too much is unsent or the writer has stopped, else None."""
-        unsent_bytes = self._frames_bytes + len(self._unwritten)  # the property, without a call
-        has_room = unsent_bytes <= HIGH_WATER_BYTES and not self._is_stopped
+        has_room = self.unsent_bytes <= HIGH_WATER_BYTES and not self._is_stopped
         return None if has_room else self._waiters.wait()
 
     def stop(self) -> None:
@@ -107,8 +102,8 @@ class FdWriter:
             self._awaits_room = False
         self._is_stopped = True
         self._frames.clear()
-        self._frames_bytes = 0
         self._unwritten = memoryview(b"")
+        self.unsent_bytes = 0
 
     def release(self) -> None:
         """Wake the senders waiting for room."""
@@ -151,8 +146,9 @@ class FdWriter:
                 self._frames.append(b"")  # so that the last frame ends with a newline too
                 self._unwritten = memoryview(b"\n".join(self._frames))
                 self._frames.clear()
-                self._frames_bytes = 0
-            self._unwritten = self._unwritten[os.write(self._fd, self._unwritten) :]
+            written = os.write(self._fd, self._unwritten)
+            self._unwritten = self._unwritten[written:]
+            self.unsent_bytes -= written
             if self._unwritten and not self._is_blocking:
                 return
 

@@ -82,7 +82,7 @@ def test_what_can_wait_does_not_hold_up_what_has_gathered(monkeypatch: pytest.Mo
 
     kept = writer.Writer(write, lambda: True)
     for _ in range(3):
-        kept.extend("key", [(0.0, 0, bytes(200))])
+        kept.extend("key", 0.0, 0, [bytes(200)])
         assert is_written.acquire(timeout=300)
     kept.stop()
 
