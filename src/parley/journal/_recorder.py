@@ -39,6 +39,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, field, structs
 
+from parley._redaction import needles
 from parley.peer._tracing import Direction
 from parley.peer._update_reader import UpdateGroup
 from parley.rpc._framing import Frame, LineBlock
@@ -63,7 +64,7 @@ from ._frame_contents import (
     read_setup,
 )
 from ._recorded_sessions import PendingFrame, RecordedSessions, Session
-from ._secrets import mask, mask_setup, needles
+from ._secrets import mask, mask_setup
 
 logger = logging.getLogger(__name__)
 
