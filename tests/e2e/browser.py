@@ -46,6 +46,7 @@ _FLAGS = (
     "--no-default-browser-check", "--disable-background-networking", "--disable-sync",
     "--disable-component-update", "--disable-extensions", "--disable-default-apps", "--mute-audio",
     "--remote-debugging-pipe", "--ignore-certificate-errors",
+    "--disable-features=SpareRendererForSitePerProcess",  # a process that is ready for a next page
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )  # fmt: skip
 

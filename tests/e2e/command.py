@@ -14,7 +14,7 @@ import pytest
 from parley.testing import ScriptedPeer
 from parley.testing.scripted import Expect, Respond, Send, Step
 
-from .fork_server import WAIT_SECONDS, ForkServer
+from .fork_server import WAIT_SECONDS, ForkServer, is_forkable
 
 PARLEY = (sys.executable, "-P", "-m", "parley")
 TRAP = "\x1b]52;c;QQ==\x07\x1b[2J\x9b6n\u202e"
@@ -30,7 +30,7 @@ def parley(
 
     The interpreter is started if there are variables for it.
     """
-    if any(name.startswith("PYTHON") for name in env or {}):
+    if not is_forkable(env or {}):
         return subprocess.run(
             [*PARLEY, *words],
             input=given,

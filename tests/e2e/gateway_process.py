@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .command import PARLEY
+from .command import PARLEY, fork_server
+from .fork_server import ForkedProcess, is_forkable
 
 WAIT_SECONDS = 300.0
 INITIALIZE: dict[str, Any] = {
@@ -28,21 +29,42 @@ INITIALIZE: dict[str, Any] = {
 }
 
 
+def _fork(
+    words: tuple[str, ...], stderr: int, env: dict[str, str], cwd: Path | None
+) -> ForkedProcess:
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        return fork_server.start(words, (null, null, stderr), env, cwd=cwd)
+    finally:
+        os.close(null)
+
+
+def _start(
+    words: tuple[str, ...], stderr: int, env: dict[str, str], cwd: Path | None
+) -> subprocess.Popen[bytes]:
+    null = subprocess.DEVNULL
+    return subprocess.Popen(
+        [*PARLEY, *words], stdin=null, stdout=null, stderr=stderr, env=env, cwd=cwd
+    )
+
+
 class GatewayProcess:
     """A gateway that runs."""
 
     def __init__(
-        self, words: tuple[str, ...], env: dict[str, str], cwd: Path | None = None
+        self,
+        words: tuple[str, ...],
+        env: dict[str, str],
+        *,
+        cwd: Path | None = None,
+        is_forked: bool = True,
     ) -> None:
-        self.process = subprocess.Popen(
-            [*PARLEY, "serve", *words],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env={**os.environ, **env},
-        )
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        read_end, write_end = os.pipe()
+        start = _fork if is_forked and is_forkable(env) else _start
+        self.process = start(("serve", *words), write_end, {**os.environ, **env}, cwd)
+        os.close(write_end)
+        self._stderr = os.fdopen(read_end, encoding="utf-8")
         self.lines: list[str] = []
         """What it has told so far."""
         self._told: queue.Queue[str | None] = queue.Queue()
@@ -51,8 +73,7 @@ class GatewayProcess:
         self.base = ""
 
     def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        for line in self._stderr:
             self._told.put(line.rstrip("\n"))
         self._told.put(None)
 
@@ -86,9 +107,8 @@ class GatewayProcess:
 
     def close(self) -> None:
         """Close its pipes, when it has ended."""
-        for stream in (self.process.stdout, self.process.stderr):
-            assert stream is not None
-            stream.close()
+        self._reader.join(WAIT_SECONDS)
+        self._stderr.close()
 
     def request(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: Any = None
@@ -135,10 +155,13 @@ class GatewayProcess:
 
 @contextmanager
 def run_gateway(
-    *words: str, env: dict[str, str] | None = None, ready: str = "press Ctrl-C to stop"
+    *words: str,
+    env: dict[str, str] | None = None,
+    ready: str = "press Ctrl-C to stop",
+    is_forked: bool = True,
 ) -> Generator[GatewayProcess]:
     """Serve on a free port while the block runs."""
-    served = GatewayProcess(("--http", "127.0.0.1:0", *words), env or {})
+    served = GatewayProcess(("--http", "127.0.0.1:0", *words), env or {}, is_forked=is_forked)
     try:
         served.until(ready)
         listening = next(line for line in served.lines if "listening" in line)

@@ -12,10 +12,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import pyte
+
+from .command import PARLEY, fork_server
+from .fork_server import ForkedProcess, is_forkable
 
 BOUND_SECONDS = 300.0
 PATIENCE_SECONDS = 20.0
@@ -36,7 +39,11 @@ class Terminal:
     """What was painted so far, as bytes, and what of it can be seen."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], terminal: int, columns: int, lines: int
+        self,
+        process: subprocess.Popen[bytes] | ForkedProcess,
+        terminal: int,
+        columns: int,
+        lines: int,
     ) -> None:
         self.process = process
         self.painted = b""
@@ -120,7 +127,7 @@ class Terminal:
             while self._is_readable(PATIENCE_SECONDS):
                 if not self._read(time.monotonic() + BOUND_SECONDS):
                     return self.process.wait(BOUND_SECONDS)
-        return self.process.returncode
+        return self.process.wait(BOUND_SECONDS)
 
     def until_quiet(self, seconds: float) -> None:
         """Wait until nothing was painted for a while: who reads has had time to."""
@@ -164,22 +171,35 @@ class Terminal:
         self._stream.feed(data.removesuffix(self._cut).replace(b"\x1b[<", b"\x1b[>"))
 
 
+def _start(command: Sequence[str], terminal: int, env: dict[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, *command],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env=env,
+    )
+
+
 @contextmanager
 def run_in_terminal(
     *command: str, env: Mapping[str, str] | None = None, columns: int = 80, lines: int = 24
 ) -> Generator[Terminal]:
-    """Run a command in a terminal; it is killed if it is still there at the end."""
+    """Run a command in a terminal; it is killed if it is still there at the end.
+
+    `parley` is forked where that makes no difference; see `fork_server.py`.
+    """
     own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    all_env = {**own, "NO_COLOR": "1", **(env or {})}
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    process = subprocess.Popen(
-        [sys.executable, "-c", TAKE_TERMINAL, *command],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        env={**own, "NO_COLOR": "1", **(env or {})},
-    )
+    process: subprocess.Popen[bytes] | ForkedProcess
+    if command[: len(PARLEY)] == PARLEY and is_forkable(env or {}):
+        words, fds = command[len(PARLEY) :], (theirs, theirs, theirs)
+        process = fork_server.start(words, fds, all_env, takes_terminal=True)
+    else:
+        process = _start(command, theirs, all_env)
     os.close(theirs)
     try:
         yield Terminal(process, ours, columns, lines)

@@ -28,7 +28,7 @@ def bearer(token: str) -> dict[str, str]:
 
 @pytest.mark.requirement("SAFE-IN-03")
 def test_it_tells_a_command_that_works_as_it_is_and_never_the_token(places: Path) -> None:
-    with run_gateway() as served:
+    with run_gateway(is_forked=False) as served:
         line = next(each for each in served.lines if each.startswith("  parley run"))
         words = shlex.split(line)
         assert words[-2:] == ["--token-file", str(token_file(places))]

@@ -139,7 +139,7 @@ def test_a_scripted_peer_runs_none_of_it(project: Project, tmp_path: Path) -> No
 @pytest.mark.requirement("SAFE-USER-01")
 async def test_an_agent_of_the_gateway_runs_none_of_it(project: Project, places: Path) -> None:
     words = ("--http", "127.0.0.1:0", "parley demo")
-    served = GatewayProcess(words, dict(environment()), cwd=project.folder)
+    served = GatewayProcess(words, dict(environment()), cwd=project.folder, is_forked=False)
     try:
         served.until("press Ctrl-C to stop")
         listening = next(line for line in served.lines if "listening" in line)

@@ -238,32 +238,29 @@ def test_an_unknown_variant_of_an_open_union_can_be_matched() -> None:
             pytest.fail(f"read as {other}")
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=lambda row: f"{row.name}-{row.kind}")
-def test_a_row_of_the_table_is_sound(row: Method[Any, Any]) -> None:
-    fields: tuple[str, ...] = getattr(row.params, "__struct_fields__", ())
+def test_a_row_of_the_table_is_sound() -> None:
+    for row in ALL_ROWS:
+        fields: tuple[str, ...] = getattr(row.params, "__struct_fields__", ())
 
-    assert (row.result is None) == (row.kind == "notification")
-    if fields:
-        assert (row.session == "session_id") == ("session_id" in fields)
-    if row.opens_session:
-        assert "session_id" in row.result.__struct_fields__
-    if row.closes_session:
-        assert row.session is not None
+        assert (row.result is None) == (row.kind == "notification"), row
+        if fields:
+            assert (row.session == "session_id") == ("session_id" in fields), row
+        if row.opens_session:
+            assert "session_id" in row.result.__struct_fields__, row
+        if row.closes_session:
+            assert row.session is not None, row
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ALL_ROWS if row.capability], ids=lambda row: f"{row.name}-{row.kind}"
-)
-def test_a_capability_in_the_table_is_one_that_its_receiver_can_offer(
-    row: Method[Any, Any],
-) -> None:
-    assert row.capability is not None
-    offered: Any = {"agent": v1.AgentCapabilities, "client": v1.ClientCapabilities}[row.to]
-    for key in row.capability.split("."):
-        field = next(field for field in structs.fields(offered) if field.encode_name == key)
-        (offered,) = members(hints(offered)[field.name]) - {type(None)}
+def test_a_capability_in_the_table_is_one_that_its_receiver_can_offer() -> None:
+    for row in ALL_ROWS:
+        if row.capability is None:
+            continue
+        offered: Any = {"agent": v1.AgentCapabilities, "client": v1.ClientCapabilities}[row.to]
+        for key in row.capability.split("."):
+            field = next(field for field in structs.fields(offered) if field.encode_name == key)
+            (offered,) = members(hints(offered)[field.name]) - {type(None)}
 
-    assert offered is bool or issubclass(offered, Struct)
+        assert offered is bool or issubclass(offered, Struct), row
 
 
 def test_only_cancelling_is_urgent() -> None:

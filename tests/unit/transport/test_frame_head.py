@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -166,30 +167,24 @@ def test_each_member_is_read_by_itself(params: dict[str, Any]) -> None:
     assert head.params.request_id == (request if is_id else UNSET)
 
 
-_VALUES = [
-    pytest.param(version, file, id=f"v{version}-{file.stem}")
-    for version in (1, 2)
-    for file in sorted((Path(__file__).parents[2] / "golden" / f"v{version}").glob("*.json"))
-]
-_MESSAGE_TYPES = {
-    version: {tp for row in declared_methods(version).values() for tp in (row.params, row.result)}
-    for version in (1, 2)
-}
+def _golden_messages(version: int) -> Iterator[tuple[str, Any]]:
+    """Yield the params and the results among the golden files, each with the name of its file."""
+    types, rows = exported_types(version), declared_methods(version).values()
+    messages = {tp for row in rows for tp in (row.params, row.result)}
+    for file in sorted((Path(__file__).parents[2] / "golden" / f"v{version}").glob("*.json")):
+        case = json.loads(file.read_bytes())
+        tp = types[case["type"]]
+        if tp in messages and "value" in case and "refused" not in case["expect"]:
+            yield file.stem, decode(tp, json.dumps(case["value"]).encode())
 
 
-@pytest.mark.parametrize(("version", "file"), _VALUES)
-def test_the_head_of_values_is_that_of_their_json(version: int, file: Path) -> None:
-    case = json.loads(file.read_bytes())
-    tp = exported_types(version)[case["type"]]
-    if tp not in _MESSAGE_TYPES[version] or "value" not in case or "refused" in case["expect"]:
-        return
-    value = decode(tp, json.dumps(case["value"]).encode())
-    head, expected = head_of_values(value), peek_params(Raw(encode(value)))
-    if head is not None:
-        assert head.session_id == expected.session_id
-        assert head.request_id == (
-            expected.request_id if expected.request_id is not None else UNSET
-        )
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_head_of_values_is_that_of_their_json(version: int) -> None:
+    for name, value in _golden_messages(version):
+        head, expected = head_of_values(value), peek_params(Raw(encode(value)))
+        if head is not None:
+            request = expected.request_id if expected.request_id is not None else UNSET
+            assert (head.session_id, head.request_id) == (expected.session_id, request), name
 
 
 def test_the_head_of_values_that_are_encoded_already_is_unknown() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from msgspec.structs import replace
 
@@ -33,10 +35,10 @@ def check(editing: EditingSession, found: list[Proposal]) -> None:
         assert session.jump in line_of(document, top)
         return
     assert isinstance(top, EditProposal), top
-    before = [line.rstrip("\r\n") for line in document.lines]
-    after = applied(document, top)
-    fresh = [line.strip() for line in after if after.count(line) > before.count(line)]
-    lost = [line.strip() for line in before if after.count(line) < before.count(line)]
+    before = Counter(line.rstrip("\r\n") for line in document.lines)
+    after = Counter(applied(document, top))
+    fresh = [line.strip() for line in after - before]
+    lost = [line.strip() for line in before - after]
     if session.wanted is not None:
         assert session.wanted in fresh, fresh
     if session.gone is not None:
