@@ -1,0 +1,31 @@
+"""Choose the model or the mode of a session."""
+
+import asyncio
+
+import parley
+from parley import Agent, Turn
+
+agent = Agent("two models")
+model = agent.option("model", {"small": "Small", "large": "Large"}, category="model")
+
+
+@agent.prompt
+async def reply(turn: Turn) -> None:
+    await turn.say(f"The {turn.option(model)} model answers.")
+
+
+async def main() -> None:
+    async with parley.connect(agent) as client:
+        session = await client.new_session()
+        for option in session.transcript.config_options:
+            print(option.config_id, option.category)
+        print(await session.ask("Hello"))
+        await session.set_option("model", "large")
+        print(await session.ask("Hello"))
+        try:
+            await session.set_option("model", "huge")
+        except parley.OptionRefused as error:
+            print(error)
+
+
+asyncio.run(main())
