@@ -9,9 +9,7 @@ from parley.schema import v2
 AGENT = "python examples/cookbook/file_agent.py"
 
 
-async def ask(
-    request: v2.RequestPermissionRequest, session: Session
-) -> v2.PermissionOption | None:
+async def ask(request: v2.RequestPermissionRequest, session: Session) -> v2.PermissionOption | None:
     call = session.tool_call_of(request)
     if call is not None:
         print(call.kind, *(location.path for location in call.locations))

@@ -5,12 +5,13 @@ import logging
 from parley import Agent, Turn
 
 logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
+logger = logging.getLogger("chatty")
 agent = Agent("chatty")
 
 
 @agent.prompt
 async def reply(turn: Turn) -> None:
-    logging.info("prompt of %d characters", len(turn.text))
+    logger.info("prompt of %d characters", len(turn.text))
     print("printed, and not in the way")
     await turn.say("Done.")
 

@@ -4,6 +4,7 @@ import asyncio
 
 import parley
 from parley import Agent, Turn
+from parley.schema import v2
 
 agent = Agent("two models")
 model = agent.option("model", {"small": "Small", "large": "Large"}, category="model")
@@ -18,7 +19,11 @@ async def main() -> None:
     async with parley.connect(agent) as client:
         session = await client.new_session()
         for option in session.transcript.config_options:
-            print(option.config_id, option.category)
+            match option:
+                case v2.SessionConfigSelect(config_id=id, current_value=value):
+                    print(f"{id} is {value}")
+                case _:
+                    pass
         print(await session.ask("Hello"))
         await session.set_option("model", "large")
         print(await session.ask("Hello"))

@@ -13,7 +13,11 @@ from parley.testing import pair
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize(
     ("option", "answer", "status"),
-    [("allow", "done", "completed"), ("reject", "not allowed", "failed"), (None, "not allowed", "failed")],
+    [
+        ("allow", "done", "completed"),
+        ("reject", "not allowed", "failed"),
+        (None, "not allowed", "failed"),
+    ],
 )
 def test_it_edits_only_with_permission(
     version: int, option: str | None, answer: str, status: str

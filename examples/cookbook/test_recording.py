@@ -9,7 +9,7 @@ from parley.testing import Replay
 RECORDING = Path(__file__).with_name("recording.jsonl")
 
 
-async def titles(target: object, *prompts: str) -> list[str | None]:
+async def titles(target: str | Replay, *prompts: str) -> list[str | None]:
     """Return what an agent did; this is the code to test."""
     async with parley.connect(target, cwd="/tmp") as agent:
         session = await agent.new_session()

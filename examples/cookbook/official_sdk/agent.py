@@ -4,11 +4,24 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
-from acp import PROTOCOL_VERSION, run_agent, start_tool_call, update_agent_message_text
-from acp import update_tool_call
+from acp import (
+    PROTOCOL_VERSION,
+    run_agent,
+    start_tool_call,
+    update_agent_message_text,
+    update_tool_call,
+)
 from acp.interfaces import Client
-from acp.schema import AllowedOutcome, Implementation, InitializeResponse, NewSessionResponse
-from acp.schema import PermissionOption, PromptResponse, TextContentBlock, ToolCallUpdate
+from acp.schema import (
+    AllowedOutcome,
+    Implementation,
+    InitializeResponse,
+    NewSessionResponse,
+    PermissionOption,
+    PromptResponse,
+    TextContentBlock,
+    ToolCallUpdate,
+)
 
 OPTIONS = [
     PermissionOption(option_id="allow", name="Allow", kind="allow_once"),

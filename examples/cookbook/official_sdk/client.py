@@ -6,8 +6,15 @@ import sys
 from typing import Any
 
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
-from acp.schema import AgentMessageChunk, AllowedOutcome, DeniedOutcome, PermissionOption
-from acp.schema import RequestPermissionResponse, TextContentBlock, ToolCallUpdate
+from acp.schema import (
+    AgentMessageChunk,
+    AllowedOutcome,
+    DeniedOutcome,
+    PermissionOption,
+    RequestPermissionResponse,
+    TextContentBlock,
+    ToolCallUpdate,
+)
 
 
 class Client:
@@ -16,7 +23,11 @@ class Client:
             print(update.content.text)
 
     async def request_permission(
-        self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **rest: Any
+        self,
+        session_id: str,
+        tool_call: ToolCallUpdate,
+        options: list[PermissionOption],
+        **rest: Any,
     ) -> RequestPermissionResponse:
         for option in options:
             if option.kind == "allow_once":
@@ -29,7 +40,7 @@ class Client:
 
 
 async def main(target: str) -> None:
-    async with spawn_agent_process(Client(), *shlex.split(target)) as (agent, process):
+    async with spawn_agent_process(Client(), *shlex.split(target)) as (agent, _):
         await agent.initialize(protocol_version=PROTOCOL_VERSION)
         session = await agent.new_session(cwd="/tmp", mcp_servers=[])
         result = await agent.prompt(session.session_id, [text_block("notes.txt")])
