@@ -7,23 +7,27 @@ from pathlib import Path
 
 import parley
 from parley import Process
-from parley.testing import Recorder
+from parley.peer import Direction
+from parley.rpc import Frame
 
 AGENT = "python examples/cookbook/chatty_agent.py"
 
 
 async def main(folder: Path) -> None:
     logging.basicConfig(filename=folder / "client.log", level=logging.INFO)
-    recorder = Recorder()
-    with (folder / "agent.log").open("wb") as log:
+    with (folder / "agent.log").open("wb") as log, (folder / "messages.log").open("wb") as messages:
+
+        def write(direction: Direction, frame: Frame) -> None:
+            messages.write(b"%s %s\n" % (direction.encode(), frame))
+
         process = Process(on_stderr=log.write)
-        async with parley.connect(AGENT, process=process, observer=recorder) as agent:
-            await (await agent.new_session()).prompt("Hello")
-    recorder.save(folder / "messages.jsonl")
+        async with parley.connect(AGENT, process=process, observer=write) as agent:
+            session = await agent.new_session()
+            await session.prompt("Hello")
 
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     asyncio.run(main(folder))
     print((folder / "agent.log").read_text(), end="")
-    print("messages:", len((folder / "messages.jsonl").read_text().splitlines()))
+    print("messages:", len((folder / "messages.log").read_text().splitlines()))

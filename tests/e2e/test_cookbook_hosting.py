@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from socket import create_server
@@ -39,7 +39,7 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
-def configured(name: str, words: dict[str, object]) -> str:
+def configured(name: str, words: Mapping[str, object]) -> str:
     """Return a file of the recipes with the words of this machine; each old one must be there."""
     text = (DEPLOY / name).read_text()
     for old, new in words.items():
