@@ -35,9 +35,13 @@ from .shell import EXAMPLES, ROOT, Shell
 
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-SOURCES = [path.read_text().splitlines() for path in EXAMPLES.rglob("*.py")]
-SOURCES += [
-    cell.source.splitlines() for path in EXAMPLES.rglob("*.ipynb") for cell in read_notebook(path)
+SOURCES = [
+    *(path.read_text().splitlines() for path in EXAMPLES.rglob("*.py")),
+    *(
+        cell.source.splitlines()
+        for path in EXAMPLES.rglob("*.ipynb")
+        for cell in read_notebook(path)
+    ),
 ]
 
 
