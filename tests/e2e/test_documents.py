@@ -30,11 +30,19 @@ from parley.testing import Recorder, ScriptedPeer
 from parley.tui.commands import COMMANDS
 from parley.tui.keys import KEYS, key_label
 
+from .notebook import read_notebook
 from .shell import EXAMPLES, ROOT, Shell
 
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-SOURCES = {path.name: path.read_text().splitlines() for path in EXAMPLES.glob("*.py")}
+SOURCES = [
+    *(path.read_text().splitlines() for path in EXAMPLES.rglob("*.py")),
+    *(
+        cell.source.splitlines()
+        for path in EXAMPLES.rglob("*.ipynb")
+        for cell in read_notebook(path)
+    ),
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -48,7 +56,7 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_code_in_a_document_is_quoted_from_an_example(page: Path) -> None:
     for block in blocks(page, "python"):
-        assert any(quotes(block, lines) for lines in SOURCES.values()), f"in no example:\n{block}"
+        assert any(quotes(block, lines) for lines in SOURCES), f"in no example:\n{block}"
 
 
 def quotes(block: str, lines: list[str]) -> bool:

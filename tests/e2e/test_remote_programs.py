@@ -215,3 +215,19 @@ async def test_an_agent_is_an_application_for_any_asgi_server(name: str, http_ve
         assert process.wait(WAIT_SECONDS) in (0, -signal.SIGTERM)
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
+
+
+async def test_an_agent_is_mounted_in_a_web_application() -> None:
+    folder = str(EXAMPLES / "cookbook")
+    words = ("-m", "uvicorn", "starlette_app:app", "--port", "0", "--app-dir", folder)
+    with running(*words, AGENT_TOKEN=TOKEN) as process:
+        base = served_url(process)
+        pool = HttpConnectionPool(Address(base, {}))
+        assert (await pool.request("GET", b"/", [])).status == 200
+        await pool.aclose()
+        for scheme in ("http", "ws"):
+            url = f"{scheme}{base.removeprefix('http')}/agents/acp"
+            async with connect(url, "/", remote=Remote(token=TOKEN)) as agent:
+                assert await (await agent.new_session()).ask("Hello") == "From the web: Hello"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_SECONDS) in (0, -signal.SIGTERM)

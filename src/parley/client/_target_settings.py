@@ -25,9 +25,9 @@ class Process:
     """Environment variables to set, in addition to the few that every agent gets."""
     inherit: Sequence[str] = ()
     """Names of further variables of this process that the agent inherits."""
-    on_start: Callable[[int], None] | None = None
+    on_start: Callable[[int], object] | None = None
     """Called with the process id, before the agent has responded."""
-    on_stderr: Callable[[bytes], None] | None = None
+    on_stderr: Callable[[bytes], object] | None = None
     """Called with each chunk that the agent writes to stderr."""
     grace_after: float = 2.0
     """Timeout of each step of ending the process, in seconds."""

@@ -82,7 +82,7 @@ class ProcessTransport:
         cwd: str | Path | None = None,
         env: Mapping[str, str] | None = None,
         inherit: Iterable[str] = (),
-        on_stderr: Callable[[bytes], None] | None = None,
+        on_stderr: Callable[[bytes], object] | None = None,
         grace_after: float = 2.0,
         max_message_bytes: int = MAX_MESSAGE_BYTES,
     ) -> ProcessTransport:
@@ -230,7 +230,7 @@ class _PipeReceiver:
 class _StderrReader:
     """A reader that drains the child's stderr and keeps the tail."""
 
-    def __init__(self, fd: int, on_data: Callable[[bytes], None] | None) -> None:
+    def __init__(self, fd: int, on_data: Callable[[bytes], object] | None) -> None:
         self.tail = b""
         self._on_data = on_data
         self.reader = FdReader(fd, self._keep, lambda _: None)

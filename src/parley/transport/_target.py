@@ -63,7 +63,7 @@ class ProcessOptions(TypedDict, total=False):
     cwd: str | Path | None
     env: Mapping[str, str] | None
     inherit: Iterable[str]
-    on_stderr: Callable[[bytes], None] | None
+    on_stderr: Callable[[bytes], object] | None
     grace_after: float
     max_message_bytes: int
 
