@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DIST_READY := $(VENV)/.dist-ready
+DOCS_READY := $(VENV)/.docs-ready
 # Many tests wait for something, so three at once fit on two cores. Files run in this order: those that take long come
 # first, so that nobody waits for the last one.
 AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
@@ -16,7 +17,7 @@ OTHER_TESTS := tests/e2e tests/unit $(CORE:%=--ignore=tests/unit/%)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt interop bench fuzz soak docs dist dist-check clean
+.PHONY: help run test check fmt interop bench fuzz soak docs docs-check docs-serve dist dist-check clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -29,6 +30,11 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable . --group test --group check --group fuzz
 	@touch $@
 
+# Only the targets below that need Sphinx install it, and the type checkers, which read its extensions.
+$(DOCS_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
 run: $(READY) ## Open the chat; without a terminal, show `parley run` at work
 	@$(BIN)/python scripts/show.py
 
@@ -36,7 +42,7 @@ test: $(READY) ## Run the tests: the core with branch coverage, then everything 
 	$(BIN)/python -m pytest $(AT_ONCE) $(CORE_TESTS) $(CORE:%=--cov=parley.%) --cov-report=term-missing:skip-covered --cov-fail-under=100
 	$(BIN)/python -m pytest $(AT_ONCE) $(OTHER_TESTS)
 
-check: $(READY) ## Lint, types, layers
+check: $(DOCS_READY) ## Lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -63,9 +69,21 @@ soak: $(READY) ## Run connections for ten minutes each, a local one and remote o
 	$(BIN)/python scripts/soak.py
 	$(BIN)/python -m scripts.soak_remote
 
-docs: $(READY) ## Write the tables of methods and of requirements in docs/ again
+# Warnings are errors: a broken link, a page that is in no index, a docstring that cannot be read.
+SPHINX := -W --keep-going -q -j 2 -d .doctrees docs site
+
+docs: $(DOCS_READY) ## Write the generated tables again, then build the documentation into site/
 	$(BIN)/python scripts/document_methods.py
 	$(BIN)/python -m scripts.document_conformance
+	$(BIN)/sphinx-build $(SPHINX)
+
+docs-check: $(DOCS_READY) ## Build the documentation from nothing, and look at it in Chromium
+	rm -rf site .doctrees
+	$(BIN)/sphinx-build $(SPHINX)
+	$(BIN)/python -m pytest -q tests/site
+
+docs-serve: $(DOCS_READY) ## Show the documentation on http://127.0.0.1:8000, and build it again after each change
+	$(BIN)/sphinx-autobuild --watch src --watch examples --ignore '*/reference/api/*' -j 2 -d .doctrees docs site
 
 $(DIST_READY): $(READY)
 	@$(BIN)/python -m pip install --quiet --group dist
@@ -82,4 +100,4 @@ dist-check: $(DIST_READY) ## Install the wheel of dist/ with each extra, and try
 	$(BIN)/python -m pytest tests/install
 
 clean: ## Remove everything that was set up or built
-	rm -rf dist $(VENV) .venvs .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf dist $(VENV) .venvs .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .doctrees site docs/reference/api

@@ -50,11 +50,13 @@ class PromptTurn:
     the agent's messages with `async for … in turn.text_stream()`. You can also loop first and await
     it after the loop. The prompt is sent in the step in which you first do one of these.
 
-        turn = session.prompt("Run the tests.")
-        async for update in turn:
-            print(update)
-        result = await turn
-        print(result.stop_reason)
+    ```python
+    turn = session.prompt("Run the tests.")
+    async for update in turn:
+        print(update)
+    result = await turn
+    print(result.stop_reason)
+    ```
 
     If the task that awaits the turn or loops over it is cancelled, the turn is cancelled too. If
     you leave the loop in any other way, the turn continues, and the remaining updates are folded

@@ -268,7 +268,7 @@ class Engine(Protocol):
         ...
 
     def options(self) -> Sequence[Any]:
-        """Return its config options, as version 2's `SessionConfigOption`s."""
+        """Return its config options, each a `SessionConfigOption` of version 2."""
         ...
 
     def begin(self, workspace: Workspace) -> Predictor:

@@ -1,0 +1,1 @@
+"""Extensions of Sphinx for the site of the documentation; `docs/conf.py` loads them."""
