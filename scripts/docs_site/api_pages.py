@@ -13,12 +13,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sphinx.application import Sphinx
-from sphinx.util.typing import ExtensionMetadata
-
 from scripts.docs_site import schema_pages
 from scripts.docs_site.docstrings import first_paragraph, setup_docstrings
 from scripts.docs_site.navigation import toctree
+from sphinx.application import Sphinx
+from sphinx.util.typing import ExtensionMetadata
 
 ROW = re.compile(r"^\| `(parley[\w.]*)` \| (.*) \|$", re.MULTILINE)
 FRONT_DOOR = "parley"

@@ -70,20 +70,18 @@ def _data_docstring(module: str, name: str) -> list[str]:
 
 
 def shorten_signature(
-    app: Sphinx,
-    what: str,
-    name: str,
-    value: Any,
-    options: Any,
-    args: str | None,
-    result: str | None,
-) -> tuple[str, str | None] | None:
-    """List the fields of a struct without their types, which follow with the fields."""
-    if what != "class" or not issubclass(value, msgspec.Struct):
+    app: Sphinx, what: str, name: str, value: Any, *_: Any
+) -> tuple[str, str] | None:
+    """Leave out what says nothing: types of a struct's fields, which follow; a protocol's `*args`."""
+    if what != "class":
+        return None
+    if getattr(value, "_is_protocol", False):
+        return "", ""
+    if not issubclass(value, msgspec.Struct):
         return None
     fields = inspect.signature(value).parameters.values()
     bare = [each.replace(annotation=inspect.Parameter.empty) for each in fields]
-    return str(inspect.Signature(bare)), None
+    return str(inspect.Signature(bare)), ""
 
 
 def setup_docstrings(app: Sphinx) -> None:

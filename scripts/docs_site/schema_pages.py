@@ -60,7 +60,7 @@ def _section(topic: ModuleType, package: ModuleType) -> Iterator[str]:
         if name in topic.__all__:
             following = tree.body[position + 1] if position + 1 < len(tree.body) else None
             text, code = _declaration(node, following, source)
-            yield _entry(name, text, code, package.__name__, "" if is_draft else topic.__name__)
+            yield _entry(name, text, code, "" if is_draft else topic.__name__)
 
 
 def _declared_name(node: ast.stmt) -> str:
@@ -93,10 +93,10 @@ def _declaration(node: ast.stmt, following: ast.stmt | None, source: str) -> tup
     return text, "\n".join(line for line in code.splitlines() if line.strip())
 
 
-def _entry(name: str, text: str, code: str, package: str, topic: str) -> str:
+def _entry(name: str, text: str, code: str, topic: str) -> str:
     canonical = f"   :canonical: {topic}.{name}\n" if topic else ""
     listing = indent(f".. code-block:: python\n\n{indent(dedent(code), '   ')}", "   ")
     return (
-        f".. py:class:: {package}.{name}\n{canonical}   :no-index-entry:\n\n"
+        f".. py:class:: {name}\n{canonical}   :no-index-entry:\n\n"
         f"{indent(text, '   ')}\n\n{listing}\n"
     )
