@@ -72,7 +72,7 @@ def _data_docstring(module: str, name: str) -> list[str]:
 def shorten_signature(
     app: Sphinx, what: str, name: str, value: Any, *_: Any
 ) -> tuple[str, str] | None:
-    """Leave out what says nothing: types of a struct's fields, which follow; a protocol's `*args`."""
+    """Leave out the types of a struct's fields, which follow, and the `*args` of a protocol."""
     if what != "class":
         return None
     if getattr(value, "_is_protocol", False):
