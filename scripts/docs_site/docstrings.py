@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from sphinx.application import Sphinx
 from sphinx.errors import PycodeError
-from sphinx.ext.napoleon import GoogleDocstring
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
 FENCE = re.compile(r"( *)```(\w*)$")
@@ -47,7 +47,7 @@ def prepare(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: 
         lines[:] = [*_data_docstring(*name.rpartition(".")[::2]), ""]
     lines[:] = as_blocks(lines)
     if what not in ("attribute", "data", "property"):  # napoleon takes "word: …" for a type there
-        docstring = GoogleDocstring(lines, what=what, name=name, obj=value, options=options)
+        docstring = GoogleDocstring(lines, name=name, obj=value, options=options)
         lines[:] = docstring.lines()
 
 

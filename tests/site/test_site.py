@@ -85,7 +85,7 @@ def test_a_link_to_an_example_leads_to_a_page_with_its_code() -> None:
 
 def test_every_public_name_is_in_the_api_reference() -> None:
     table = (ROOT / "docs" / "reference" / "api.md").read_text()
-    missing = []
+    missing: list[str] = []
     for module, names in re.findall(r"^\| `(parley[\w.]*)` \| (.*) \|$", table, re.MULTILINE):
         exported = re.findall(r"`(\w+)`", names)
         if exported:
