@@ -77,7 +77,7 @@ class _Success(Struct):
 class AgentHost:
     """One agent by name, served to many clients: `await host.serve(transport)`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an agent, and the options of a host
         self,
         name: str,
         target: Target,
@@ -87,6 +87,7 @@ class AgentHost:
         versions: Sequence[int] = (),
         limits: HostLimits | None = None,
         owners: Owners | None = None,
+        histories: HistoryBudget | None = None,
         **options: Unpack[TargetOptions],
     ) -> None:
         """Host an agent; nothing is started before a client initializes a connection.
@@ -99,6 +100,8 @@ class AgentHost:
             versions: The only versions of the protocol to speak with it; none: any.
             limits: What it may hold.
             owners: Remembers the owners of its sessions; in memory by default.
+            histories: The limit of the histories that it shares with other agents; by default, it
+                has its own.
             options: How a command is started, or a remote agent spoken to.
         """
         self.name = name
@@ -109,8 +112,8 @@ class AgentHost:
         """Whether connections share an agent, so that their access to sessions must be checked."""
         self.switch = Switch(in_flight=self.limits.in_flight)
         self.sessions = SessionRegistry()
-        self.histories = HistoryBudget(self.limits.total_history_bytes)
-        """Limits the histories of all sessions; the agents of a gateway share one."""
+        self.histories = histories or HistoryBudget(self.limits.total_history_bytes)
+        """Limits the histories of all sessions."""
         self.is_draining = False
         """Whether new clients are rejected."""
         self.connections: set[ClientConnection] = set()
@@ -127,10 +130,6 @@ class AgentHost:
         """Reports what happens to the agent and its clients."""
         self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-
-    def share_history_budget(self, budget: HistoryBudget) -> None:
-        """Use a limit for the histories that several agents share; called before any is served."""
-        self.histories = budget
 
     async def serve(self, transport: Transport, *, has_one_principal: bool = False) -> None:
         """Serve one client until it has gone.

@@ -66,9 +66,14 @@ class GatewayApp:
         self._apps = {f"{PATH}/{host.name}": app for host, app in zip(gateway, apps, strict=True)}
         self._apps[PATH] = apps[0]
         names = [host.name for host in gateway]
-        self._elsewhere = HttpApp(endpoints[0], access=access, path=PATH, limits=limits)
         shown = ", ".join(names[:_SHOWN_NAMES])
-        self._elsewhere.where = f"agents are at {PATH}/NAME, where NAME is one of {shown}"
+        self._elsewhere = HttpApp(
+            endpoints[0],
+            access=access,
+            path=PATH,
+            path_hint=f"agents are at {PATH}/NAME, where NAME is one of {shown}",
+            limits=limits,
+        )
         self._page = None if page is None else PageApp(page, agents=names, access=access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -41,7 +41,7 @@ class HostLimits(Struct, frozen=True, kw_only=True):
     history_bytes: int = 16 * 1024 * 1024
     """The history of a session for further clients; beyond it, the beginning is dropped."""
     total_history_bytes: int = 256 * 1024 * 1024
-    """All histories; beyond it, those of the least recently used sessions are dropped."""
+    """All histories together; beyond it, those of the least recently used sessions are dropped."""
     behind_bytes: int = 4 * 1024 * 1024
     """How far a further client may fall behind before its connection is closed."""
     patience: float = 60.0
