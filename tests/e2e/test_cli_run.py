@@ -271,6 +271,15 @@ def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
     assert events(done.stdout)[-1]["cost"] == {"amount": 0.5, "currency": "USD"}
 
 
+@pytest.mark.parametrize("keeps", [True, False], ids=["journal", "no-journal"])
+def test_after_a_crash_only_a_saved_session_can_be_resumed(keeps: bool) -> None:
+    options = () if keeps else ("--no-journal",)
+    done = parley("run", "crash", "-a", shlex.join([*PARLEY, "demo"]), *options)
+    assert done.returncode == 5
+    assert ("the session is saved; resume with `parley run --session" in done.stderr) is keeps
+    assert ("saved" in done.stderr) is keeps
+
+
 # Options of the session, and what the agent may do
 
 

@@ -30,7 +30,7 @@ class Session:
         session = await connection.new_session()
         print(await session.ask("What does this project do?"))
 
-    `transcript` holds the conversation so far. `set_option` changes a config option such as the
+    `transcript` holds the conversation so far. `set_config_option` changes an option such as the
     mode or the model, `cancel` stops the agent's work, and `close` closes the session.
     """
 
@@ -131,7 +131,7 @@ class Session:
         await connection.adapter.request(methods.CLOSE_SESSION, request)
         connection.forget(self._state)
 
-    async def set_option(
+    async def set_config_option(
         self, config_id: str, value: str | bool, *, meta: JsonObject | None = None
     ) -> list[v2.SessionConfigOption]:
         """Set a config option and return all options with their new values.

@@ -93,12 +93,12 @@ class AgentHost:
         """Host an agent; nothing is started before a client initializes a connection.
 
         Args:
-            name: What it is called.
+            name: Its name.
             target: A command, or an `Agent` of this process.
             is_shared: Whether the connections of a principal share one process.
             has_attaching: Whether further clients of the same principal may join a session.
             versions: The only versions of the protocol to speak with it; none: any.
-            limits: What it may hold.
+            limits: Its limits.
             owners: Remembers the owners of its sessions; in memory by default.
             histories: The limit of the histories that it shares with other agents; by default, it
                 has its own.
@@ -132,10 +132,10 @@ class AgentHost:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, transport: Transport, *, has_one_principal: bool = False) -> None:
-        """Serve one client until it has gone.
+        """Serve one client until it disconnects.
 
         Args:
-            transport: Carries the frames; its `principal` says who the client is.
+            transport: Carries the frames; its `principal` identifies the client.
             has_one_principal: Whether there is only one principal, which owns every session that
                 was never opened through the gateway.
         """
@@ -197,7 +197,7 @@ class AgentHost:
             ConnectFailed: It cannot be started.
         """
         if self.is_draining:
-            raise Overloaded(f"{self.name} is being shut down process; try again later")
+            raise Overloaded(f"{self.name} is being shut down; try again later")
         if not self.is_shared:
             return await self._start()
         async with self._shared.acquire(connection.principal, initialize.params) as shared:
@@ -257,7 +257,7 @@ class AgentHost:
                 self._record_failure(wrong.message)
                 call.refuse(wrong)
             elif offered is not None:
-                call.answer(offered)
+                call.respond(offered)
             return wrong is not None or offered is not None
 
         if first:
@@ -361,7 +361,7 @@ def _respond_with_shared_result(
         call.refuse(error)
     else:
         on_result(done.result())
-        call.answer(Raw(done.result()))
+        call.respond(Raw(done.result()))
 
 
 def _refusal(frame: bytes) -> RequestError:
@@ -501,11 +501,11 @@ class ProcessPool:
 def _kind(params: Raw) -> bytes:
     """Return the part of `initialize` in which connections of one process must be equal."""
     try:
-        asked = msgspec.json.decode(params, type=dict[str, Any])
+        offered = msgspec.json.decode(params, type=dict[str, Any])
     except DECODE_ERRORS as error:
         raise InvalidParams() from error
     names = ("protocolVersion", "clientCapabilities", "capabilities")
-    alike = {name: asked.get(name) for name in names}
+    alike = {name: offered.get(name) for name in names}
     return msgspec.json.encode(alike, order="deterministic")
 
 

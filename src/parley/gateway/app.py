@@ -53,8 +53,8 @@ class GatewayApp:
 
         Args:
             gateway: The agents.
-            access: Who gets in; the local user alone, if not given.
-            limits: What is held at most, of each agent.
+            access: The access rules; by default, only the local user has access.
+            limits: The limits of each agent.
             page: The settings of the page for browsers; None for no page.
         """
         access = access or Access()

@@ -17,7 +17,7 @@ class Gateway:
         """Take the agents.
 
         Raises:
-            ValueError: There is none, or two have the same name.
+            ValueError: The list is empty, or two agents have the same name.
         """
         self._hosts: dict[str, AgentHost] = {}
         for each in hosts:

@@ -1,4 +1,4 @@
-"""The limits of a gateway: what a hosted agent may cost, and how all limits are configured.
+"""The limits of a gateway: those of a hosted agent, and the configuration of all limits.
 
 The limits belong to three parts: the server (sockets, heads of requests), the application
 (connections, streams, logs), and the hosted agents (processes, sessions, further clients). In the
@@ -86,7 +86,7 @@ def read_limits(table: Mapping[str, Any], place: str) -> GatewayLimits:
     """Read the table of limits.
 
     Raises:
-        Wrong: A limit is not known, or is no number above 0.
+        Wrong: A limit is not known, or is not a positive number.
     """
     given = {
         name: value

@@ -117,7 +117,7 @@ class Service:
         self.on_event(Event(event="draining"))
         has_clients = any(each.connections for each in self.gateway)
         await self.gateway.drain(self.settings.drain_after)
-        await self.app.aclose(_CLOSE_AFTER)  # before the agents: it tells the clients why
+        await self.app.aclose(_CLOSE_AFTER)  # before the agents: it gives the clients the reason
         if has_clients:
             await asyncio.sleep(_LINGER)
         await self.close()

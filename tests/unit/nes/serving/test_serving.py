@@ -243,7 +243,7 @@ async def test_what_nothing_suggests_is_not_served() -> None:
 
 def test_mistakes_of_a_program_are_told_at_once() -> None:
     agent = Agent("wrong")
-    with pytest.raises(ValueError, match="no context weather; there are recentFiles"):
+    with pytest.raises(ValueError, match="no context weather; choose from recentFiles"):
         Suggestions(agent, context=["weather"])
     nes = Suggestions(agent)
     nes.suggest(nothing)

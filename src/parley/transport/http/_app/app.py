@@ -72,7 +72,7 @@ class HttpApp:
     own server. `connections` are the open connections; `aclose` ends them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an agent, and the options of an application
         self,
         host: Servable,
         *,
