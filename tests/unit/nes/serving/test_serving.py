@@ -226,8 +226,7 @@ async def test_a_question_that_does_not_end_does_not_keep_a_session_open() -> No
 
 async def test_an_agent_that_is_being_shut_down_starts_nothing() -> None:
     agent, _ = proposing()
-    async with joined(agent) as client:
-        await agent._state.drain(0)
+    async with joined(agent) as client, agent._state.drained(0):
         with pytest.raises(Overloaded):
             await start(client)
 
