@@ -381,7 +381,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
     )
     with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("$ make")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("yp\r")
         assert shown.exit_code() == 0
     done = parley("run", "Go", "-a", agent)
@@ -393,7 +393,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
 
 def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
     with run_in_terminal(*PARLEY, "run", "perm") as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("yp\r")
         shown.until("could not remember this answer: nothing distinguishes this call")
         assert shown.exit_code() == 0
@@ -491,7 +491,7 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
         shown.until("Write ")
         shown.until("-old")
         shown.until("+new")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("n\r")
         assert shown.exit_code() == 0
     assert file.read_text() == "old\n"

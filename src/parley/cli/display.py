@@ -193,7 +193,10 @@ class Readable(Display):
         answer = "no answer" if decided.option is None else decided.option.name
         about = ", ".join(subject.commands or subject.paths)
         title = decided.request.title
-        title = title if about in title else f"{title} {about}:"
+        if title == about:  # some agents send only the path or the command
+            title = f"{subject.kind}: {title}:"
+        elif about not in title:
+            title = f"{title} {about}:"
         self._line(f"? {title} {answer} ({reason})", "yellow")
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:

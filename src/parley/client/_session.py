@@ -12,7 +12,7 @@ from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
 from parley.session._transcript_entries import ToolCallEntry
 
-from ._prompt_content import check_option, prompt_blocks
+from ._prompt_content import check_option, prompt_blocks, suggest_option
 from ._turn import PromptTurn
 from ._turn_state import PromptTurnState
 
@@ -159,8 +159,11 @@ class Session:
             )
         except InvalidParams as error:
             name = self.connection.name
+            problem = error.message
+            if problem == InvalidParams().message:  # the agent does not explain it
+                problem += suggest_option(self.transcript.config_options, config_id)
             raise OptionRefused(
-                f"the {name} does not accept {config_id}={value!r}: {error.message}"
+                f"the {name} does not accept {config_id}={value!r}: {problem}"
             ) from error
         return response.config_options
 

@@ -337,6 +337,17 @@ async def test_a_wrong_option_and_a_wrong_value_are_the_same_kind_of_error() -> 
                 await session.set_config_option(config_id, value)
 
 
+async def test_a_misspelled_option_is_suggested_whatever_the_agent_responds() -> None:
+    async with opened() as (session, remote):
+        remote.update("config_option_update", configOptions=[OPTION])
+        await remote.is_read()
+        setting = asyncio.create_task(session.set_config_option("fats", True))
+        request = await remote.take("session/set_config_option")
+        remote.refuse(request, -32602, "Invalid params")
+        with pytest.raises(OptionRefused, match="Invalid params; did you mean fast"):
+            await setting
+
+
 async def test_one_tool_call_or_terminal_is_cancelled() -> None:
     async with opened() as (session, remote):
         for call in (session.cancel_tool_call("c"), session.cancel_terminal("t")):
