@@ -109,7 +109,7 @@ def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_p
             "  ys, yp, ns, np) remember it for this session (s) or project (p)",
         ]
         assert [row[:22] for row in rows[end - 9 : end - 3]] == [
-            "  This is what it is a",
+            "  Details:",
             "    $ rm -rf important",
             *["    ┊"] * 3,
             "    ┊                 ",
