@@ -81,9 +81,9 @@ class _Parser(argparse.ArgumentParser):
     def chosen(self, found: argparse.Namespace) -> argparse.ArgumentParser:
         """Return the parser of the action that a command line has chosen, or this one."""
         for each in self._actions:
-            if isinstance(each, argparse._SubParsersAction):
-                chosen = each.choices.get(getattr(found, each.dest, None) or "")
-                return self if chosen is None else chosen
+            if each.nargs == argparse.PARSER:
+                parsers = cast(dict[str, argparse.ArgumentParser], each.choices)
+                return parsers.get(getattr(found, each.dest, None) or "", self)
         return self
 
 

@@ -163,9 +163,9 @@ async def test_no_row_is_wider_than_the_terminal_or_begins_without_a_mark(
     assert head == "? coder asks for permission to run a command. It says:"
     for row in rows:
         assert len(row) + row.count("漢") <= 80, row
-        assert re.match("    (?:[│┊$>] |path: |input\\.)|  (?:Details:|! These are|1\\) No)", row), (
-            row
-        )
+        assert re.match(
+            "    (?:[│┊$>] |path: |input\\.)|  (?:Details:|! These are|1\\) No)", row
+        ), row
     assert rows[-1].startswith("  1) No")
     assert rows[-1].endswith(" (always allows it)")
 

@@ -233,7 +233,7 @@ async def test_an_agent_that_lists_empty_pages_forever_is_stopped() -> None:
         pages = connection.list_sessions()
         listing = asyncio.ensure_future(anext(pages))
         for number in range(MAX_EMPTY_PAGES):
-            page = {"sessions": [], "nextCursor": str(number)}
+            page: Message = {"sessions": [], "nextCursor": str(number)}
             remote.respond(await remote.take("session/list"), page)
         with pytest.raises(RemoteProtocolError, match="100 pages without a session in a row"):
             await listing
