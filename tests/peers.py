@@ -10,11 +10,14 @@ and never install anything themselves.
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +31,14 @@ INSTALL_TIMEOUT = 240.0
 
 class Missing(Exception):
     """A peer cannot be had on this machine; the text says why."""
+
+
+@contextmanager
+def _lock(name: str) -> Generator[None]:
+    """Hold the lock of a directory: the installer and the benchmark may both install into it."""
+    with (HOME / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,12 @@ class Peer:
             return self.find()
         except Missing:
             HOME.mkdir(exist_ok=True)
+        with _lock(self.name):
+            return self._install_alone()
+
+    def _install_alone(self) -> Path:
+        with suppress(Missing):
+            return self.find()  # another process has installed it meanwhile
         try:
             if self.program.startswith("node_modules"):
                 self._install_by_npm()

@@ -25,10 +25,10 @@ async def main() -> None:
                 case _:
                     pass
         print(await session.ask("Hello"))
-        await session.set_option("model", "large")
+        await session.set_config_option("model", "large")
         print(await session.ask("Hello"))
         try:
-            await session.set_option("model", "huge")
+            await session.set_config_option("model", "huge")
         except parley.OptionRefused as error:
             print(error)
 

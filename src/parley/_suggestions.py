@@ -24,7 +24,7 @@ def suggest(word: str, known: Iterable[str], form: str = "{}", otherwise: str = 
     names = list(known)
     if similar := difflib.get_close_matches(word, names, 1):
         return f"did you mean {form.format(similar[0])}?"
-    return otherwise or f"there are {', '.join(names)}"
+    return otherwise or f"choose from {', '.join(names)}"
 
 
 def unknown_option(name: str, known: Iterable[str]) -> TypeError:

@@ -307,12 +307,12 @@ async def test_an_option_is_set_as_its_version_does_it(version: int) -> None:
         "configOptions": [{**select, "currentValue": params["value"]}]
     }
     async with opened(agent) as session:
-        (option,) = await session.set_option("x", "b")
+        (option,) = await session.set_config_option("x", "b")
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "b"
         for wrong in ("zzz", True):
             with pytest.raises(OptionRefused):
-                await session.set_option("x", wrong)
+                await session.set_config_option("x", wrong)
     (request,) = agent.got("session/set_config_option")
     kind = {} if version == 1 else {"type": "id"}
     assert request == {"sessionId": "s", "configId": "x", "value": "b", **kind}
@@ -330,8 +330,8 @@ async def test_a_mode_of_version_1_is_set_like_an_option() -> None:
         (option,) = session.transcript.config_options
         assert isinstance(option, v2.SessionConfigSelect)
         with pytest.raises(OptionRefused):
-            await session.set_option(option.config_id, "nope")
-        (option,) = await session.set_option(option.config_id, "code")
+            await session.set_config_option(option.config_id, "nope")
+        (option,) = await session.set_config_option(option.config_id, "code")
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "code"
     assert agent.got("session/set_mode") == [{"sessionId": "s", "modeId": "code"}]

@@ -286,9 +286,9 @@ async def use_suggestions(both: Both) -> None:
     await session.focused(document, start, Span(start, end), meta=META)
     await session.saved(document.uri, meta=META)
     await session.suggest(document, start, meta=META)
-    await session.set_option("loud", value=True, meta=META)
-    await session.tell("taken", "accepted", meta=META)
-    await session.tell("left", "ignored", meta=META)
+    await session.set_config_option("loud", value=True, meta=META)
+    await session.report_outcome("taken", "accepted", meta=META)
+    await session.report_outcome("left", "ignored", meta=META)
     await session.closed(document.uri, meta=META)
     await session.close(meta=META)
 
@@ -332,7 +332,7 @@ ACTS: dict[str, tuple[Act, list[str], list[str]]] = {
         ["session/set_title"],
     ),
     "option": (
-        lambda both: both.session.set_option("loud", True, meta=META),
+        lambda both: both.session.set_config_option("loud", True, meta=META),
         ["session/set_config_option"],
         ["session/set_config_option"],
     ),
@@ -391,7 +391,7 @@ ELSEWHERE = {
     "mcp/message": "MCP's own params",
     "proxy/initialize": "between a conductor and a proxy alone",
     "proxy/successor": "likewise",
-    "session/set_mode": "an option of the category `mode`, set by set_option",
+    "session/set_mode": "an option of the category `mode`, set by set_config_option",
 }
 
 
@@ -439,13 +439,14 @@ def test_every_public_verb_that_sends_takes_meta() -> None:
         UrlElicitation: "complete",
         ClientTerminal: "output wait kill release",
         Editor: "open_documents recent_documents active_document",
-        ClientSession: "prompt ask cancel close set_option cancel_tool_call cancel_terminal",
+        ClientSession: "prompt ask cancel close set_config_option cancel_tool_call cancel_terminal",
         ClientConnection: (
             "list_sessions list_sessions_page delete_session archive_session unarchive_session "
             "session_status set_session_title login logout auth_status list_providers "
             "disable_provider"
         ),
-        NesSession: "start opened changed closed saved focused suggest tell set_option close",
+        NesSession: "start opened changed closed saved focused suggest "
+        "report_outcome set_config_option close",
     }
     for kind, names in verbs.items():
         for name in names.split():

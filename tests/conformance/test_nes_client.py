@@ -393,7 +393,7 @@ async def test_options_are_set_in_the_session_of_suggestions(version: int) -> No
         (option,) = session.config_options
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "quiet"
-        await session.set_option("mood", "eager")
+        await session.set_config_option("mood", "eager")
         (option,) = session.config_options
         assert isinstance(option, v2.SessionConfigSelect)
         assert option.current_value == "eager"

@@ -147,7 +147,9 @@ def test_a_broken_entry_does_not_hide_the_others(tmp_path: Path) -> None:
     assert registry.entry("some-agent").id == "some-agent"
     with pytest.raises(ConfigError, match="broken"):
         registry.entry("broken")
-    with pytest.raises(ConfigError, match=r"there is no agent 'some-agnt' .* there are some-agent"):
+    with pytest.raises(
+        ConfigError, match=r"there is no agent 'some-agnt' .* choose from some-agent"
+    ):
         registry.entry("some-agnt")
 
 

@@ -181,9 +181,9 @@ async def test_an_error_arrives_as_it_was_raised(version: int, over: str) -> Non
 async def test_options_are_set_and_told(version: int, over: str) -> None:
     async with joined(version, over, permission=allow) as agent:
         session = await agent.new_session()
-        options = await session.set_option("model", "large")
+        options = await session.set_config_option("model", "large")
         assert len(options) == 4
-        assert await session.set_option("fast", False)
+        assert await session.set_config_option("fast", False)
         await session.prompt("switch")
         values = {
             each.config_id: each.current_value

@@ -1,4 +1,4 @@
-"""An agent that suggests `ccc` in the place of `bbb`; its argument says how it learns the text."""
+"""An agent that suggests `ccc` for `bbb`; its argument selects how it gets the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client and an agent of ours with a network between them that can be told to fail."""
+"""A client and an agent of Parley with a network between them that can fail."""
 
 from __future__ import annotations
 

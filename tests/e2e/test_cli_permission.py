@@ -15,11 +15,11 @@ pytest.importorskip("termios")
 
 FAKE = [
     *("? somebody asks for permission to run a command. It says:", "    │ List the files"),
-    *("  This is what it is about:", "    $ ls", *[" "] * 20, "    $ ls -l"),
+    *("  Details:", "    $ ls", *[" "] * 20, "    $ ls -l"),
     *(
         "  1) List files (allows it once)",
         "  2) no",
-        "  choose 1-2 or y or n (nothing: no answer): ",
+        "  choose 1-2 or y or n (Enter: no answer): ",
     ),
 ]
 HOSTILE = """
@@ -93,8 +93,8 @@ def hostile(tmp_path: Path, last: str = "") -> str:
 @pytest.mark.requirement("SAFE-USER-02")
 def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_path: Path) -> None:
     with run_in_terminal(*PARLEY, "run", "-v", "Hello", "-a", hostile(tmp_path)) as shown:
-        shown.shows("    $ rm -rf important", "  ys, yp, ns, np) the same from now on")
-        shown.shows("  choose 1-2 or y or n (nothing: no answer):")
+        shown.shows("    $ rm -rf important", "  ys, yp, ns, np) remember it")
+        shown.shows("  choose 1-2 or y or n (Enter: no answer):")
         (tmp_path / "asked").touch()
         while not (tmp_path / "disturbed").exists():
             shown.until_quiet(0.1)
@@ -106,10 +106,10 @@ def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_p
         assert rows[end - 3].endswith(" more characters (allows it once)")
         assert rows[end - 2 : end] == [
             "  2) no",
-            "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
+            "  ys, yp, ns, np) remember it for this session (s) or project (p)",
         ]
         assert [row[:22] for row in rows[end - 9 : end - 3]] == [
-            "  This is what it is a",
+            "  Details:",
             "    $ rm -rf important",
             *["    ┊"] * 3,
             "    ┊                 ",
@@ -124,7 +124,7 @@ def test_the_real_command_is_next_to_the_choices_whatever_the_agent_writes(tmp_p
 def test_a_question_of_an_agent_that_is_gone_is_over(tmp_path: Path) -> None:
     last = "__import__('os')._exit(3)"
     with run_in_terminal(*PARLEY, "run", "Hello", "-a", hostile(tmp_path, last)) as shown:
-        shown.shows("  choose 1-2 or y or n (nothing: no answer):", "    $ rm -rf important")
+        shown.shows("  choose 1-2 or y or n (Enter: no answer):", "    $ rm -rf important")
         (tmp_path / "asked").touch()
         shown.until("exited with code 3")
         assert shown.exit_code() == 5
@@ -135,13 +135,13 @@ def test_what_was_allowed_in_words_is_asked_again_with_the_reason(tmp_path: Path
     path.write_text(IN_WORDS)
     command = shlex.join([sys.executable, str(path)])
     with run_in_terminal(*PARLEY, "run", "go", "-a", command, "--protocol", "1") as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("y\r")
         shown.until("In this turn, you allowed: Say hello with echo")
         shown.until("did not contain the command that the agent wants to run now.")
         shown.until("$ echo hello")
         shown.until("2) Yes, in this turn (allows it until the turn ends)")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("2\r")
         shown.until("done")  # the second `echo` was not asked about
         assert shown.exit_code() == 0

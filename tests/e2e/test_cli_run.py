@@ -271,6 +271,15 @@ def test_a_turn_that_costs_too_much_is_cancelled(tmp_path: Path) -> None:
     assert events(done.stdout)[-1]["cost"] == {"amount": 0.5, "currency": "USD"}
 
 
+@pytest.mark.parametrize("keeps", [True, False], ids=["journal", "no-journal"])
+def test_after_a_crash_only_a_saved_session_can_be_resumed(keeps: bool) -> None:
+    options = () if keeps else ("--no-journal",)
+    done = parley("run", "crash", "-a", shlex.join([*PARLEY, "demo"]), *options)
+    assert done.returncode == 5
+    assert ("the session is saved; resume with `parley run --session" in done.stderr) is keeps
+    assert ("saved" in done.stderr) is keeps
+
+
 # Options of the session, and what the agent may do
 
 
@@ -372,7 +381,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
     )
     with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
         shown.until("$ make")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("yp\r")
         assert shown.exit_code() == 0
     done = parley("run", "Go", "-a", agent)
@@ -384,7 +393,7 @@ def test_an_answer_is_remembered_for_the_project(tmp_path: Path) -> None:
 
 def test_what_cannot_be_told_from_other_calls_is_not_remembered() -> None:
     with run_in_terminal(*PARLEY, "run", "perm") as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("yp\r")
         shown.until("could not remember this answer: nothing distinguishes this call")
         assert shown.exit_code() == 0
@@ -482,7 +491,7 @@ def test_what_would_be_written_is_shown_before(tmp_path: Path) -> None:
         shown.until("Write ")
         shown.until("-old")
         shown.until("+new")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("n\r")
         assert shown.exit_code() == 0
     assert file.read_text() == "old\n"

@@ -31,7 +31,7 @@ def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
         shown.until("May I?")
         shown.until("1) Yes")
         for key in keys.splitlines(keepends=True):
-            shown.until("(nothing: no answer): ")
+            shown.until("(Enter: no answer): ")
             shown.press(key)
         shown.until(f"perm:{outcome}")
         assert shown.exit_code() == 0
@@ -40,7 +40,7 @@ def test_permission_is_asked_on_the_terminal(keys: str, outcome: str) -> None:
 def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
     with run_in_terminal(*PARLEY, "run", "perm") as shown:
         shown.press("1\r")
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("2\r")
         shown.until('perm:{"outcome":"selected","optionId":"no"}')
         assert shown.exit_code() == 0
@@ -48,7 +48,7 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
 
 def test_what_the_user_has_typed_is_not_repeated() -> None:
     with run_in_terminal(*PARLEY, "run", "perm", "-a", "parley demo") as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("1\r")
         assert shown.exit_code() == 0
     assert shown.output.split("\r\n") == [
@@ -56,12 +56,12 @@ def test_what_the_user_has_typed_is_not_repeated() -> None:
         "? parley demo asks for permission. It says:",
         "    │ May I?",
         "    │ Do something that needs permission",
-        "  This is what it is about:",
+        "  Details:",
         "    input.harm: none",
         "  1) Yes",
         "  2) No",
-        "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
-        "  choose 1-2 or y or n (nothing: no answer): 1",
+        "  ys, yp, ns, np) remember it for this session (s) or project (p)",
+        "  choose 1-2 or y or n (Enter: no answer): 1",
         "✓ Do something that needs permission",
         'perm:{"outcome":"selected","optionId":"yes"}',
         "",
@@ -113,7 +113,7 @@ def test_ctrl_c_cancels_the_turn() -> None:
 
 def test_ctrl_c_ends_a_question_too() -> None:
     with run_in_terminal(*PARLEY, "run", "perm") as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("\x03")
         shown.until("stopped: cancelled")
         assert shown.exit_code() == 130
@@ -216,7 +216,7 @@ def test_nothing_that_an_agent_sends_controls_the_terminal(tmp_path: Path) -> No
         RespondWithError({"code": 1, "message": f"Error{TRAP}", "data": TRAP}, to="prompt"),
     )
     with run_in_terminal(*PARLEY, "run", "Go", "-a", agent) as shown:
-        shown.until("(nothing: no answer): ")
+        shown.until("(Enter: no answer): ")
         shown.press("y\r")
         assert shown.exit_code() == 1
     text = shown.output
@@ -278,7 +278,7 @@ sys.exit(main(sys.argv[2:]))
 @pytest.mark.parametrize(
     ("prompt", "question", "key", "answer"),
     [
-        ("perm", "  choose 1-2 or y or n (nothing: no answer): ", "1\r", "selected"),
+        ("perm", "  choose 1-2 or y or n (Enter: no answer): ", "1\r", "selected"),
         ("elicit", "name: ", "\x04", "Your answers"),
     ],
     ids=["permission", "form"],

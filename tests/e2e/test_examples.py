@@ -75,6 +75,23 @@ PRINTED = {
         "'urgent' is not a value of 'severity' that the protocol has; "
         "custom values start with an underscore, such as '_urgent'",
     ],
+    "login_status.py": [
+        "before: unauthenticated",
+        "after: authenticated",
+        "reported: unauthenticated",
+        "The key has just expired.",
+    ],
+    "open_page.py": [
+        "Please connect your account: https://example.com/connect",
+        "done: https://example.com/connect",
+        "Your account is connected.",
+    ],
+    "cancel_terminal.py": ["$ make all", "I have stopped the build.", "stopped: end_turn"],
+    "system_prompt.py": [
+        "You are a coding agent.",
+        "append: You are a coding agent. Answer in one sentence.",
+        "override: Answer in one sentence.",
+    ],
     "log_in.py": [
         "The agent offers: AuthMethodAgent(meta=None, method_id='browser', "
         "name='Log in with the browser', description=None)",

@@ -12,7 +12,7 @@ from parley.nes import NesClient, Span, Spot, TextEdit
 from parley.nes.client import Timing
 
 AGENT = Path(__file__).with_name("nes_replacing_agent.py")
-MANUAL = Timing(debounce_after=1000, answer_timeout=120)
+MANUAL = Timing(debounce_after=1000, response_timeout=120)
 
 
 @pytest.mark.requirement("V1-NES-37")

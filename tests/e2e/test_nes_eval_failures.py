@@ -78,7 +78,7 @@ def test_nonsense_is_wrong_or_no_answer_and_never_an_end(
     done = _eval(repository, "nonsense", "--order", "all", "--view", "all", "--json", str(path))
     assert done.returncode == 0
     assert "the agent has not answered " in done.stderr
-    assert "it suggests a rename, which it was not told that we show" in done.stderr
+    assert "it suggests a rename, which we do not offer to show" in done.stderr
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     outcomes = json.loads(path.read_text())["outcomes"]
@@ -130,7 +130,7 @@ async def test_a_model_is_measured_with_its_key(
         done = await asyncio.to_thread(parley, "nes", "eval", folder, *model, *words)
         assert (done.returncode, done.stderr) == (0, "")
         assert "P(step)" in done.stdout
-        assert [each.headers["authorization"] for each in server.asked] == ["Bearer sesame"] * 3
+        assert [each.headers["authorization"] for each in server.requests] == ["Bearer sesame"] * 3
 
 
 def test_without_commits_it_is_said_why(repository: Repository, tmp_path: Path) -> None:

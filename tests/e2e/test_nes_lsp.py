@@ -213,7 +213,7 @@ async def test_options_come_with_the_start_and_later() -> None:
     ):
         editor.open(TEXT)
         assert await editor.edits(4, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         settings = {"parley": {"nes_predictor": "model"}}
         editor.client.workspace_did_change_configuration(
             lsp.DidChangeConfigurationParams(settings=settings)

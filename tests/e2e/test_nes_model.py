@@ -49,7 +49,7 @@ async def test_the_example_asks_a_model_where_the_rules_are_not_sure(tmp_path: P
                 pass  # the example is less patient than a busy machine
             await nes.accept()
             assert document.text == DONE
-        asked = server.asked[0].json
+        asked = server.requests[0].json
         assert asked["model"] == "sweep-next-edit-1.5b"
         assert asked["prompt"].endswith("<|file_sep|>updated/shop.py\n")
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -45,12 +45,13 @@ def running(*words: str, **env: str) -> Generator[subprocess.Popen[str]]:
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        start_new_session=True,
     )
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.kill()
+        with suppress(ProcessLookupError):  # also workers, if the test has failed
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait(WAIT_SECONDS)
         assert process.stderr is not None
         process.stderr.close()

@@ -1,4 +1,4 @@
-"""An agent of ours that calls the tools of its client; the TypeScript client starts it."""
+"""A Parley agent that calls the tools of its client; the TypeScript client starts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent of ours that makes suggestions; the TypeScript client starts it."""
+"""A Parley agent that makes suggestions; the TypeScript client starts it."""
 
 from __future__ import annotations
 

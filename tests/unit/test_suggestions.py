@@ -35,7 +35,7 @@ def test_an_option_that_resembles_nothing_lists_all() -> None:
 
     assert draw("line", width=2) == draw(shape="line", width=2) == "line red 2"
     wrong: Callable[..., str] = draw
-    with pytest.raises(TypeError, match="there is no option xyz=; there are color, width"):
+    with pytest.raises(TypeError, match="there is no option xyz=; choose from color, width"):
         wrong("line", xyz=1)
 
 

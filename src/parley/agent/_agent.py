@@ -232,7 +232,7 @@ class Agent:
         if http is not None:
             from ._serve_http import run_on_http
 
-            run_on_http(self, http, options, drain=self._state.drain)
+            run_on_http(self, http, options, drained=self._state.drained)
             return
         if options:
             raise TypeError(f"{', '.join(options)}: only available with http=")
@@ -258,7 +258,7 @@ class Agent:
         from .asgi import AgentApp
 
         self._state.handlers.features(self.features)
-        return AgentApp(self, options, self._state.drain)
+        return AgentApp(self, options, self._state.drained)
 
     def prompt(self, handler: PH) -> PH:
         """Register the prompt handler: `async def reply(turn)`.

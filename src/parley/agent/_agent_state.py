@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -102,25 +104,31 @@ class AgentState:
         """The extensions registered with `add_extension`."""
         self.session_owners: dict[str, SessionManager] = {}
         """The `SessionManager` (one per connection) that has each session open, by session id."""
-        self._is_draining = False
+        self._drains = 0
 
-    async def drain(self, grace_after: float) -> None:
-        """Stop accepting work, and wait up to `grace_after` seconds for running turns to end.
+    @asynccontextmanager
+    async def drained(self, grace_after: float) -> AsyncGenerator[None]:
+        """Accept no work until the block ends; it begins when no turn is running any more.
 
-        Connections stay open, but requests to initialize, to open a session or to start a turn
-        fail with `Overloaded`.
+        Running turns have up to `grace_after` seconds to end. Connections stay open, but requests
+        to initialize, to open a session or to start a turn fail with `Overloaded`. Afterwards the
+        agent can be served again.
         """
-        self._is_draining = True
-        for _ in range(int(grace_after / _POLL_INTERVAL)):
-            if not any(each.is_busy for each in set(self.session_owners.values())):
-                break
-            await asyncio.sleep(_POLL_INTERVAL)
+        self._drains += 1
+        try:
+            for _ in range(int(grace_after / _POLL_INTERVAL)):
+                if not any(each.is_busy for each in set(self.session_owners.values())):
+                    break
+                await asyncio.sleep(_POLL_INTERVAL)
+            yield
+        finally:
+            self._drains -= 1
 
     def check_accepting(self) -> None:
         """Raise `Overloaded` if the agent is shutting down.
 
         Raises:
-            Overloaded: `drain` was called.
+            Overloaded: A block of `drained` is active.
         """
-        if self._is_draining:
+        if self._drains:
             raise Overloaded(f"{self.settings.name} is shutting down; try again later")

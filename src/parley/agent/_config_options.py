@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from parley._suggestions import suggest
 from parley.errors import InvalidParams, LocalProtocolError
 from parley.schema import v2
 from parley.schema.base import Unknown
@@ -187,10 +188,10 @@ def find_option(
     return next((option for option in known if option.config_id == config_id), None)
 
 
-def known_options(options: Sequence[v2.SessionConfigOption]) -> str:
-    """Return a phrase that lists the available options, for an error message."""
+def suggest_option(config_id: str, options: Sequence[v2.SessionConfigOption]) -> str:
+    """Return a hint for an option that does not exist, for an error message."""
     known = [each.config_id for each in options if not isinstance(each, Unknown)]
-    return f"there are {', '.join(known)}" if known else "there are none"
+    return suggest(config_id, known, "{!r}") if known else "the session has no options"
 
 
 def with_value(
@@ -203,7 +204,7 @@ def with_value(
     """
     found = find_option(options, config_id)
     if found is None:
-        problem = f"There is no option {config_id!r}; {known_options(options)}"
+        problem = f"There is no option {config_id!r}; {suggest_option(config_id, options)}"
         raise InvalidParams(problem, {"configId": config_id})
     if isinstance(found, v2.SessionConfigBoolean):
         if not isinstance(value, bool):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def run_on_http(
     address: str,
     options: HttpOptions,
     *,
-    drain: Callable[[float], Awaitable[None]],
+    drained: Callable[[float], AbstractAsyncContextManager[None]],
 ) -> None:
     """Serve an agent on an address until SIGINT or SIGTERM; a second signal exits at once.
 
@@ -52,7 +53,7 @@ def run_on_http(
             installed.
     """
     try:
-        stopping.run(_serve(agent, address, options, drain))
+        stopping.run(_serve(agent, address, options, drained))
     except asyncio.CancelledError:
         sys.exit(_EXIT_INTERRUPTED)
 
@@ -61,7 +62,7 @@ async def _serve(
     agent: Agent,
     address: str,
     options: HttpOptions,
-    drain: Callable[[float], Awaitable[None]],
+    drained: Callable[[float], AbstractAsyncContextManager[None]],
 ) -> int:
     with require_http_extra("serving"):
         from parley.transport.http._app.serving import serve
@@ -81,8 +82,8 @@ async def _serve(
             _print(f"{agent.name} is served at {serving.url}; try it with")
             _print(f"  {example_command(serving.url, file)}")
             await stop.wait()
-            await drain(drain_after)
-            await serving.aclose(linger_after=_LINGER_AFTER)
+            async with drained(drain_after):
+                await serving.aclose(linger_after=_LINGER_AFTER)
     return 0
 
 

@@ -19,7 +19,7 @@ from parley.session._transcript import Transcript
 from parley.session._validation import as_block, as_list, check_text
 
 from ._compaction import Compaction
-from ._config_options import ConfigOption, V, check_options, find_option, known_options
+from ._config_options import ConfigOption, V, check_options, find_option, suggest_option
 from ._elicitation import (
     Form,
     UrlElicitation,
@@ -185,7 +185,7 @@ class AgentSession:
         config_id = option if isinstance(option, str) else option.id
         found = find_option(self.config_options, config_id)
         if found is None:
-            known = known_options(self.config_options)
+            known = suggest_option(config_id, self.config_options)
             raise KeyError(f"there is no option {config_id!r}; {known}")
         return found.current_value
 

@@ -7,7 +7,8 @@ is called.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from parley.errors import ConfigError
@@ -41,12 +42,15 @@ class AgentApp:
     """
 
     def __init__(
-        self, agent: Agent, options: AsgiOptions, drain: Callable[[float], Awaitable[None]]
+        self,
+        agent: Agent,
+        options: AsgiOptions,
+        drained: Callable[[float], AbstractAsyncContextManager[None]],
     ) -> None:
         access = access_from(options, _tokens(options))
         self._http_app = HttpApp(agent, access=access, path=options.get("path", "/acp"))
         self._app = HealthMiddleware(self._http_app, access)
-        self._drain = drain
+        self._drained = drained
         self._drain_after = options.get("drain_after", DRAIN_AFTER)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,11 +65,11 @@ class AgentApp:
     async def aclose(self) -> None:
         """End all connections, after running turns have had `drain_after` seconds to end.
 
-        The agent accepts no more sessions and turns from then on.
+        Meanwhile the agent accepts no sessions and turns, on other connections neither. Afterwards
+        it can be served again, by another application for example.
         """
-        if len(self._http_app.connections):
-            await self._drain(self._drain_after)
-        await self._http_app.aclose()
+        async with self._drained(self._drain_after if len(self._http_app.connections) else 0):
+            await self._http_app.aclose()
 
 
 def _tokens(options: AsgiOptions) -> Sequence[str]:

@@ -65,10 +65,26 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse the command line."""
         if message.startswith("unrecognized arguments"):
-            blanks = "" if message.split()[2].startswith("-") else _QUOTES
-            if hint := self.get_default("quotes") or blanks:
+            word = message.split()[2]
+            blanks = "" if word.startswith("-") else _QUOTES
+            if hint := self._suggest(word) or self.get_default("quotes") or blanks:
                 message = f"{message}; {hint}"
         raise Failure(f"{message}; see `{self.prog} --help`", Exit.USAGE)
+
+    def _suggest(self, word: str) -> str:
+        """Return a hint for a misspelled option; empty for other words."""
+        options = [name for each in self._actions for name in each.option_strings]
+        names = [name[2:] for name in options if name.startswith("--")]
+        typed = word.partition("=")[0].removeprefix("--")
+        return suggest(typed, names, "--{}", " ").strip() if word.startswith("--") else ""
+
+    def chosen(self, found: argparse.Namespace) -> argparse.ArgumentParser:
+        """Return the parser of the action that a command line has chosen, or this one."""
+        for each in self._actions:
+            if each.nargs == argparse.PARSER:
+                parsers = cast(dict[str, argparse.ArgumentParser], each.choices)
+                return parsers.get(getattr(found, each.dest, None) or "", self)
+        return self
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -122,18 +138,16 @@ def _run(name: str, words: list[str]) -> int:
 
 
 def _parsed(
-    parser: argparse.ArgumentParser, words: list[str], given: argparse.Namespace | None = None
+    parser: _Parser, words: list[str], given: argparse.Namespace | None = None
 ) -> argparse.Namespace:
     """Parse a command line; the chosen action reports unrecognized arguments."""
     found, left = parser.parse_known_args(words, given or argparse.Namespace())
     if left:
-        action = getattr(found, "action", None)
-        parser.prog = parser.prog if action is None else f"{parser.prog} {action}"
-        parser.error(f"unrecognized arguments: {' '.join(left)}")
+        parser.chosen(found).error(f"unrecognized arguments: {' '.join(left)}")
     return found
 
 
-def parser_of(name: str) -> tuple[Command, argparse.ArgumentParser]:
+def parser_of(name: str) -> tuple[Command, _Parser]:
     """Load a command; returns its module and the parser of its command line."""
     command = cast(Command, importlib.import_module(f"{__name__}.{name}"))
     parser = _Parser(

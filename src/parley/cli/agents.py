@@ -166,8 +166,8 @@ def _list(arguments: argparse.Namespace) -> int:
     configured = config.load()
     agents = list(configured.agents.values())
     if getattr(arguments, "json", False):
-        told = [_json(each, configured) for each in agents]
-        print_json(told)
+        shown = [_json(each, configured) for each in agents]
+        print_json(shown)
         return Exit.DONE
     if not agents:
         say(

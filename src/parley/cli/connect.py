@@ -107,7 +107,7 @@ class _Relay:
                 loop.add_signal_handler(number, self._over.set)
         stdio = StdioTransport()
         options = PortOptions(
-            on_answered=lambda call, frame: self._check_end(editor),
+            on_response_sent=lambda call, frame: self._check_end(editor),
             on_lost=lambda port, reason: self._over.set(),
         )
         editor = self._switch.add(stdio, "the editor", options=options)

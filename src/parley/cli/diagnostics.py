@@ -169,8 +169,8 @@ def _complaints(configured: Config) -> Iterator[Finding]:
                 yield Finding("warning", "config.toml", text, configured.hint(name))
         anybody = (server.agents or [""])[0]
         for left in mcp_servers([server], anybody)[1]:
-            is_told = left.reason.startswith("mcp_servers.")
-            reason = left.reason if is_told else f"mcp_servers.{left.name}: {left.reason}"
+            is_named = left.reason.startswith("mcp_servers.")
+            reason = left.reason if is_named else f"mcp_servers.{left.name}: {left.reason}"
             yield _finding_of_error("warning", "config.toml", reason)
 
 

@@ -123,11 +123,11 @@ class JsonLines(Display):
 
     def fail(self, error: Exception) -> None:
         """Print what failed."""
-        told: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
+        described: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)}
         if isinstance(error, RequestError):
-            told |= {"message": error.message, "code": error.code}
-            told |= {} if error.data is UNSET else {"data": error.data}
-        _event({"event": "error", "error": told})
+            described |= {"message": error.message, "code": error.code}
+            described |= {} if error.data is UNSET else {"data": error.data}
+        _event({"event": "error", "error": described})
 
 
 def _event(event: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ class Readable(Display):
         self._aside = _Pen(aside or sys.stderr, self._progress)
         self._open: tuple[_Pen, str] | None = None
         """The message whose text was written last and where, if no line was begun after it."""
-        self._said: dict[str, list[str]] = {}
+        self._texts: dict[str, list[str]] = {}
         self._shown: dict[str, list[Line]] = {}
 
     def begin(self, session: Session, key: str | None, *, is_resumed: bool) -> None:
@@ -193,7 +193,10 @@ class Readable(Display):
         answer = "no answer" if decided.option is None else decided.option.name
         about = ", ".join(subject.commands or subject.paths)
         title = decided.request.title
-        title = title if about in title else f"{title} {about}:"
+        if title == about:  # some agents send only the path or the command
+            title = f"{subject.kind}: {title}:"
+        elif about not in title:
+            title = f"{title} {about}:"
         self._line(f"? {title} {answer} ({reason})", "yellow")
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
@@ -225,24 +228,24 @@ class Readable(Display):
         text = content.text if isinstance(content, v2.TextContent) else f"[{_kind(content)}]"
         if self._open != (pen, id):
             self.pause()
-            if pen is self._out and id not in self._said and self._said:
+            if pen is self._out and id not in self._texts and self._texts:
                 pen.write("\n")
             self._open = (pen, id)
         if pen is self._out:
-            self._said.setdefault(id, []).append(text)
+            self._texts.setdefault(id, []).append(text)
         pen.write(sanitize_text(text), "" if pen is self._out else "dim")
 
     def _whole(self, id: str, transcript: Transcript) -> None:
         """Show a message that came whole: what is new of it, or all if it was changed."""
         messages = (each for each in reversed(transcript.messages) if each.role == "agent")
         text = next(each.text for each in messages if each.id == id)
-        said = "".join(self._said.get(id, ()))
-        if said and not text.startswith(said):
+        written = "".join(self._texts.get(id, ()))
+        if written and not text.startswith(written):
             self._line("(what was said before is replaced by:)", "dim")
-            said = ""
-        if rest := text[len(said) :]:
+            written = ""
+        if rest := text[len(written) :]:
             self._stream(self._out, id, v2.TextContent(text=rest))
-            self._said[id] = [text]
+            self._texts[id] = [text]
 
     def _tool_call(self, call: ToolCallEntry, transcript: Transcript) -> None:
         """Show what it does, and when it is over what came of it.

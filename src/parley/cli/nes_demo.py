@@ -1,4 +1,4 @@
-"""`parley nes demo`: a small editor that shows what is suggested."""
+"""`parley nes demo`: a small editor that shows suggestions."""
 
 from __future__ import annotations
 

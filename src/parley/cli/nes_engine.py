@@ -62,7 +62,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def names_model(arguments: argparse.Namespace) -> bool:
-    """Return whether the flags say anything about a model."""
+    """Return whether a flag concerns a model."""
     is_asked_for = arguments.predictor == "model" or arguments.prompt_format != "infer"
     return is_asked_for or arguments.model_url is not None or any(_of_a_model(arguments))
 
@@ -105,7 +105,7 @@ def engine_of(arguments: argparse.Namespace) -> Engine:
 
     model = _model_of(arguments)
     if is_inferred:
-        _tell_format(model)
+        _announce_format(model)
     return CombinedEngine(EmbeddedEngine(), model, which=arguments.predictor)
 
 
@@ -137,7 +137,7 @@ def _model_of(arguments: argparse.Namespace) -> ModelEngine:
         raise Failure(str(error), Exit.USAGE) from error
 
 
-def _tell_format(model: ModelEngine) -> None:
+def _announce_format(model: ModelEngine) -> None:
     """Report the inferred prompt format, because it decides how good a model is."""
     from parley.nes.model._formats.fim import FILL_IN_FORMATS
 

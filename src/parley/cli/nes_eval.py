@@ -24,7 +24,7 @@ from parley.nes.model._keys import KEY_VARIABLE
 from .failures import failure_of
 from .flags import name_and_value, variables
 from .nes_engine import add_engine_arguments, engine_words, names_model
-from .nes_results import check_files, show_figures, unanswered, write_files
+from .nes_results import check_files, describe_unanswered, show_figures, write_files
 from .progress_bar import ProgressBar
 from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve
@@ -195,11 +195,11 @@ def main(arguments: argparse.Namespace) -> int:
     if is_stopped:
         say(f"parley: stopped after {measurement.done} of {measurement.total} commits")
         return Exit.CANCELLED
-    return Exit.FAILED if unanswered(measurement) else Exit.DONE
+    return Exit.FAILED if describe_unanswered(measurement) else Exit.DONE
 
 
 def _measured(measurement: Measurement, jobs: int) -> tuple[Failure | None, bool]:
-    """Measure; returns what has gone wrong, and whether the user has ended it."""
+    """Measure; return the failure, and whether the user interrupted it."""
     try:
         asyncio.run(measurement.run(jobs))
     except OptionRefused as error:
@@ -237,13 +237,13 @@ def _agent(arguments: argparse.Namespace, on_stderr: Callable[[bytes], None]) ->
         connect_options=connect_options,
         kinds=kinds,
         options=options,
-        answer_timeout=arguments.timeout,
+        response_timeout=arguments.timeout,
         settle_after=arguments.settle,
     )
 
 
 def _resolved(arguments: argparse.Namespace) -> Resolved:
-    """Return who is measured: our own agent, with a model if one is named, or another."""
+    """Return the agent to measure: our own, with a model if one is named, or another."""
     if arguments.agent is None:
         process = Process(inherit=[KEY_VARIABLE] if KEY_VARIABLE in os.environ else [])
         target = (*OWN, *engine_words(arguments))
@@ -255,7 +255,7 @@ def _resolved(arguments: argparse.Namespace) -> Resolved:
 
 
 def _repositories(arguments: argparse.Namespace) -> list[Repository]:
-    """Return the repositories with what is drawn from each; no two have the same name."""
+    """Return the repositories with their sampled commits; no two have the same name."""
     try:
         histories = list(map(History, arguments.repositories))
         folders = Counter(each.folder.resolve() for each in histories)

@@ -40,6 +40,6 @@ def main(arguments: argparse.Namespace) -> int:
     engine = engine_of(arguments)
     from parley.nes._lsp.server import run
 
-    # At `exit` it closes what it writes to, and the command flushes its stdout after that.
+    # At `exit` it closes its output, and the command flushes its stdout after that.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as to_editor:
         return run(engine, sys.stdin.buffer, to_editor)

@@ -22,10 +22,10 @@ from parley.nes._eval.table import detail_lines, fitting_lines
 
 from .reporting import Exit, Failure, say
 
-__all__ = ["check_files", "show_figures", "unanswered", "write_files"]
+__all__ = ["check_files", "describe_unanswered", "show_figures", "write_files"]
 
 FEW = 30
-"""Of fewer commits the figures say little."""
+"""With fewer commits, the figures mean little."""
 _TOLD = 3
 _TITLE = 50
 MAX_SPLIT = 5
@@ -63,7 +63,7 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def show_figures(measurement: Measurement, work: Work) -> None:
-    """Print the table, and the failures; without any answer there is no table."""
+    """Print the table, and the failures; without a response there is no table."""
     has_answers = any(
         each.fault is None and (each.offers or not each.model) for each in measurement.outcomes
     )
@@ -75,9 +75,9 @@ def show_figures(measurement: Measurement, work: Work) -> None:
             print(f"\n{_details(row)}")
         if measurement.peak_bytes:
             print(f"\nmemory of the agent: {measurement.peak_bytes / (1 << 20):.0f} MiB")
-        _tell_few(wholes)
+        _warn_of_few(wholes)
     sys.stdout.flush()
-    for line in unanswered(measurement, all_of_them=False):
+    for line in describe_unanswered(measurement, all_of_them=False):
         say(f"parley: {line}")
     faults = Counter(each.fault for each in measurement.chained if each.fault is not None)
     if faults and has_answers:
@@ -85,41 +85,41 @@ def show_figures(measurement: Measurement, work: Work) -> None:
         say(f"parley: `keys saved` lacks a part of {what}: {_reasons(faults)}")
 
 
-def unanswered(measurement: Measurement, *, all_of_them: bool = True) -> list[str]:
-    """Return what to say of questions that nobody has answered: the agent, or its model.
+def describe_unanswered(measurement: Measurement, *, all_of_them: bool = True) -> list[str]:
+    """Return a line for each of agent and model that left requests without a usable response.
 
     Args:
-        measurement: What was measured.
-        all_of_them: Whether to say it only if no question was answered.
+        measurement: The outcomes.
+        all_of_them: Whether to report only those that never responded.
     """
     faults = [each.fault for each in measurement.outcomes]
-    asked = [each.model for each in measurement.outcomes if each.model is not None]
-    told: list[str] = []
+    with_model = [each.model for each in measurement.outcomes if each.model is not None]
+    lines: list[str] = []
     for who, whole, whys in (
         ("agent", len(faults), [each for each in faults if each is not None]),
-        ("model", len(asked), [each for each in asked if each]),
+        ("model", len(with_model), [each for each in with_model if each]),
     ):
         if whys and (len(whys) == whole or not all_of_them):
-            told.append(
+            lines.append(
                 f"the {who} has not answered {len(whys)} of {whole} "
                 f"question{'s' * (whole != 1)} as it should: {_reasons(Counter(whys))}"
             )
-    return told
+    return lines
 
 
 def _reasons(whys: Counter[str]) -> str:
     if len(whys) == 1:
         return next(iter(whys))
-    told = [
+    lines = [
         f"{'once' if times == 1 else f'{times} times'}: {why}"
         for why, times in whys.most_common(_TOLD)
     ]
     if len(whys) > _TOLD:
-        told.append(f"{len(whys) - _TOLD} other reasons")
-    return "; ".join(told)
+        lines.append(f"{len(whys) - _TOLD} other reasons")
+    return "; ".join(lines)
 
 
-def _tell_few(wholes: Sequence[Row]) -> None:
+def _warn_of_few(wholes: Sequence[Row]) -> None:
     """Name the figures that are of few commits."""
     counts = {
         row.repository: row.figures.counts["commits"]
@@ -140,12 +140,12 @@ def _tell_few(wholes: Sequence[Row]) -> None:
 def _table(rows: Sequence[Row]) -> str:
     heads = ["repository", "order", "view", "shown"]
     drawn = [at for at in range(4) if len({row[at] for row in rows}) > 1 or at == 0]
-    told = [(tuple(str(row[at]) for at in drawn), row.figures) for row in rows]
-    return "\n".join(fitting_lines(told, [heads[at] for at in drawn], _room()))
+    lines = [(tuple(str(row[at]) for at in drawn), row.figures) for row in rows]
+    return "\n".join(fitting_lines(lines, [heads[at] for at in drawn], _room()))
 
 
 def _details(row: Row) -> str:
-    """Return what else there is to say, in lines that fit."""
+    """Return further figures, in lines that fit."""
     first, *more = detail_lines(row.figures)
     lines = [f"{row.order}, {row.view} view: {first}", *(f"  {each}" for each in more)]
     if (room := _room()) is not None:
@@ -164,7 +164,7 @@ def write_files(
     repositories: Sequence[Repository],
     work: Work,
 ) -> None:
-    """Write what was asked for.
+    """Write the requested files.
 
     Raises:
         Failure: It cannot be written after all.
@@ -172,8 +172,8 @@ def write_files(
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     try:
         if arguments.json is not None:
-            told = as_json(measurement, repositories, work, settings)
-            Path(arguments.json).write_bytes(msgspec.json.format(msgspec.json.encode(told)))
+            lines = as_json(measurement, repositories, work, settings)
+            Path(arguments.json).write_bytes(msgspec.json.format(msgspec.json.encode(lines)))
         if arguments.plot is not None:
             Path(arguments.plot).write_text(_drawn(measurement), encoding="utf-8")
     except OSError as error:

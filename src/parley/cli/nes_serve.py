@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise Failure(f"{HINT}; see `parley nes serve --help`", Exit.USAGE)
     agent = Agent("parley-nes")
     Suggestions(agent, engine_of(arguments))
-    # What is loaded stays, and looking for garbage in all the rest keeps an answer waiting.
+    # Loaded modules stay, and collecting garbage among them would delay responses.
     gc.freeze()
     gc.set_threshold(*gc.get_threshold()[:2], RARELY)
     agent.run()

@@ -130,12 +130,12 @@ def _test(arguments: argparse.Namespace) -> int:
     steps = policy.explain(subject)
     verdict = steps[-1].verdict
     if arguments.json:
-        told = [
+        explained = [
             {"part": each.part, "says": each.says, "decision": each.verdict.decision}
             for each in steps
         ]
         about = msgspec.to_builtins(subject)
-        print_json({**msgspec.to_builtins(verdict), "subject": about, "steps": told})
+        print_json({**msgspec.to_builtins(verdict), "subject": about, "steps": explained})
     else:
         print(painted(verdict.decision, _COLOURS[verdict.decision]) + f": {_line(verdict.reason)}")
         lines = [*_about(subject), *((each.part, each.says) for each in steps)]
@@ -237,7 +237,7 @@ def _show(arguments: argparse.Namespace) -> int:
             print(f"  default: {rules.default}")
     print(f"remembered for {_line(policy.root)}" if answers else "nothing is remembered")
     for answer in answers:
-        print(f"  {_line(_told(answer))}")
+        print(f"  {_line(_describe(answer))}")
     return Exit.DONE
 
 
@@ -249,7 +249,7 @@ def _as_json(rules: RuleSet) -> dict[str, Any]:
     }
 
 
-def _told(answer: Answer) -> str:
+def _describe(answer: Answer) -> str:
     subject = answer.subject
     day = time.strftime("%Y-%m-%d", time.localtime(answer.at))
     what = "; ".join((*subject.commands, *subject.paths)) or subject.tool

@@ -85,10 +85,10 @@ class Questions:
             answers = " or ".join(["1" if count == 1 else f"1-{count}", *words])
             if words and not _OURS.issubset(each.option_id for each in options):
                 lasting = ", ".join(word + letter for word in words for letter in SCOPE_KEYS)
-                say(f"  {lasting}) the same from now on, in this session (s) or project (p)")
+                say(f"  {lasting}) remember it for this session (s) or project (p)")
             discard_typed_input()
             while True:
-                word = await self._line(f"  choose {answers} (nothing: no answer): ")
+                word = await self._line(f"  choose {answers} (Enter: no answer): ")
                 if not word:
                     return PermissionAnswer()
                 answer = _answer(options, word)
@@ -183,7 +183,7 @@ def _show_permission(
     for row in claims:
         say(row)
     rows = real_rows(request, call, cwd, columns)
-    say("  This is what it is about:" if rows else "  It does not say what it is about.")
+    say("  Details:" if rows else "  There are no details.")
     for row in rows:
         say(row)
     options = request.options[:_MAX_OPTIONS]

@@ -335,8 +335,9 @@ class RunView(View):
             login_hint="" if has_method else "; choose one with --login METHOD",
             log_hint="" if self._arguments.verbose else "; run with -v to see what it logged",
         )
-        if failure.code is Exit.DIED and self._session is not None:
-            return Failure(f"{failure}\nparley: nothing is lost{self._how_to_resume()}", Exit.DIED)
+        how = self._how_to_resume() if self._session is not None else ""
+        if failure.code is Exit.DIED and how:
+            return Failure(f"{failure}\nparley: the session is saved{how}", Exit.DIED)
         return failure
 
 

@@ -163,8 +163,8 @@ if [[ "${{funcstack[1]}}" == _parley ]]; then _parley "$@"; else compdef _parley
 def _zsh(places: Sequence[Place]) -> str:
     words: list[str] = []
     for place in places:
-        told = [(name, each.help) for each in place.options for name in each.names]
-        words.append(f"        ({shlex.quote(place.path)}/-*) {_zsh_list('option', told)} ;;")
+        entries = [(name, each.help) for each in place.options for name in each.names]
+        words.append(f"        ({shlex.quote(place.path)}/-*) {_zsh_list('option', entries)} ;;")
         value = _zsh_value(place.value)
         if place.actions:
             value = _zsh_list("command", list(place.actions.items()))
@@ -173,8 +173,8 @@ def _zsh(places: Sequence[Place]) -> str:
     return _ZSH.format(steps=_step_cases(places), options=options, words="\n".join(words))
 
 
-def _zsh_list(kind: str, told: list[tuple[str, str]]) -> str:
-    items = " ".join(shlex.quote(f"{word}:{_plain(text)}") for word, text in told)
+def _zsh_list(kind: str, entries: list[tuple[str, str]]) -> str:
+    items = " ".join(shlex.quote(f"{word}:{_plain(text)}") for word, text in entries)
     return f"found=({items}); _describe {kind} found"
 
 

@@ -21,7 +21,7 @@ def resolve(word: str | None, environ: Mapping[str, str] | None = None) -> Resol
     Raises:
         Failure: There is none, the configuration cannot be used, or a variable is not set.
     """
-    with _told():
+    with _as_failure():
         return named.resolve(word, environ)
 
 
@@ -31,12 +31,12 @@ def agent_of(record: Record) -> Resolved:
     Raises:
         Failure: As `resolve`.
     """
-    with _told():
+    with _as_failure():
         return named.agent_of(record)
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _as_failure() -> Generator[None]:
     try:
         yield
     except ConfigError as error:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MAX_EMPTY_PAGES = 100
+"""How many pages without a session may follow each other in the list of sessions."""
+
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -334,18 +337,24 @@ class Connection:
             meta: The `_meta` of each request.
 
         Raises:
-            RemoteProtocolError: The agent returns the same cursor twice in a row.
+            RemoteProtocolError: The agent returns the same cursor twice in a row, or
+                `MAX_EMPTY_PAGES` pages without a session in a row.
         """
-        cursor = None
+        cursor, empty_pages = None, 0
         while True:
             page = await self.list_sessions_page(cwd, cursor=cursor, archived=archived, meta=meta)
             for info in page.sessions:
                 yield info
+            empty_pages = 0 if page.sessions else empty_pages + 1
             if page.next_cursor is None:
                 return
             if page.next_cursor == cursor:
                 raise RemoteProtocolError(
                     f"the {self.name} returned the same page of sessions twice"
+                )
+            if empty_pages >= MAX_EMPTY_PAGES:
+                raise RemoteProtocolError(
+                    f"the {self.name} returned {empty_pages} pages without a session in a row"
                 )
             cursor = page.next_cursor
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from parley._suggestions import suggest
 from parley.errors import LocalProtocolError, OptionRefused, Unsupported
 from parley.schema import v2
+from parley.schema.base import Unknown
 from parley.session._capabilities import AgentFeatures
 from parley.session._validation import as_block
 
@@ -57,6 +59,12 @@ def check_option(
                     raise OptionRefused(f"{config_id} is on or off, not {value!r}")
             case _:
                 pass
+
+
+def suggest_option(options: Iterable[v2.SessionConfigOption], config_id: str) -> str:
+    """Return a hint for an option that the agent has not offered; empty if there is none."""
+    known = [each.config_id for each in options if not isinstance(each, Unknown)]
+    return "" if config_id in known or not known else f"; {suggest(config_id, known)}"
 
 
 def _values(option: v2.SessionConfigSelect) -> Iterator[str]:

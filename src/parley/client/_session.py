@@ -12,7 +12,7 @@ from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
 from parley.session._transcript_entries import ToolCallEntry
 
-from ._prompt_content import check_option, prompt_blocks
+from ._prompt_content import check_option, prompt_blocks, suggest_option
 from ._turn import PromptTurn
 from ._turn_state import PromptTurnState
 
@@ -30,7 +30,7 @@ class Session:
         session = await connection.new_session()
         print(await session.ask("What does this project do?"))
 
-    `transcript` holds the conversation so far. `set_option` changes a config option such as the
+    `transcript` holds the conversation so far. `set_config_option` changes an option such as the
     mode or the model, `cancel` stops the agent's work, and `close` closes the session.
     """
 
@@ -131,7 +131,7 @@ class Session:
         await connection.adapter.request(methods.CLOSE_SESSION, request)
         connection.forget(self._state)
 
-    async def set_option(
+    async def set_config_option(
         self, config_id: str, value: str | bool, *, meta: JsonObject | None = None
     ) -> list[v2.SessionConfigOption]:
         """Set a config option and return all options with their new values.
@@ -159,8 +159,11 @@ class Session:
             )
         except InvalidParams as error:
             name = self.connection.name
+            problem = error.message
+            if problem == InvalidParams().message:  # the agent does not explain it
+                problem += suggest_option(self.transcript.config_options, config_id)
             raise OptionRefused(
-                f"the {name} does not accept {config_id}={value!r}: {error.message}"
+                f"the {name} does not accept {config_id}={value!r}: {problem}"
             ) from error
         return response.config_options
 

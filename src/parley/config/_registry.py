@@ -110,7 +110,7 @@ class Registry:
         if id not in self._entries:
             near = difflib.get_close_matches(id, self._entries, 3, 0.5)
             listed = ", ".join(near or self.ids[:12])
-            raise ConfigError(f"there is no agent {id!r} in {self.path}; there are {listed}")
+            raise ConfigError(f"there is no agent {id!r} in {self.path}; choose from {listed}")
         try:
             return _listed(self._entries[id], id)
         except Wrong as wrong:

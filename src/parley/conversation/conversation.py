@@ -304,12 +304,12 @@ class Conversation:
         if pid is not None and self._phase not in ("dead", "closed"):
             signal_group(pid, SIGKILL)
 
-    async def set_option(self, config_id: str, value: str | bool) -> None:
+    async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Set a config option of the session, such as its mode; the view is notified of errors."""
         try:
             if self.session is None:
                 raise LocalProtocolError("there is no session yet; wait until there is")
-            await self.session.set_option(config_id, value)
+            await self.session.set_config_option(config_id, value)
         except AcpError as error:
             self.view.failed(error)
 
@@ -444,7 +444,7 @@ class Conversation:
         """Set the config options that the user has chosen for every session."""
         for config_id, value in self.setup.options.config_options:
             try:
-                await session.set_option(config_id, value)
+                await session.set_config_option(config_id, value)
             except AcpError as error:
                 if self.setup.options.is_strict:
                     raise

@@ -14,12 +14,22 @@ from parley.transport.http._extra import require_http_extra
 from .agent_host import AgentHost
 from .app import GatewayApp
 from .gateway import Gateway
+from .history_budget import HistoryBudget
 from .limits import HostLimits
 
 if TYPE_CHECKING:
     from parley.transport.http._app.serving import serve
 
-__all__ = ["Access", "AgentHost", "Gateway", "GatewayApp", "HostLimits", "HttpApp", "serve"]
+__all__ = [
+    "Access",
+    "AgentHost",
+    "Gateway",
+    "GatewayApp",
+    "HistoryBudget",
+    "HostLimits",
+    "HttpApp",
+    "serve",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -77,7 +77,7 @@ class _Success(Struct):
 class AgentHost:
     """One agent by name, served to many clients: `await host.serve(transport)`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an agent, and the options of a host
         self,
         name: str,
         target: Target,
@@ -87,18 +87,21 @@ class AgentHost:
         versions: Sequence[int] = (),
         limits: HostLimits | None = None,
         owners: Owners | None = None,
+        histories: HistoryBudget | None = None,
         **options: Unpack[TargetOptions],
     ) -> None:
         """Host an agent; nothing is started before a client initializes a connection.
 
         Args:
-            name: What it is called.
+            name: Its name.
             target: A command, or an `Agent` of this process.
             is_shared: Whether the connections of a principal share one process.
             has_attaching: Whether further clients of the same principal may join a session.
             versions: The only versions of the protocol to speak with it; none: any.
-            limits: What it may hold.
+            limits: Its limits.
             owners: Remembers the owners of its sessions; in memory by default.
+            histories: The limit of the histories that it shares with other agents; by default, it
+                has its own.
             options: How a command is started, or a remote agent spoken to.
         """
         self.name = name
@@ -109,8 +112,8 @@ class AgentHost:
         """Whether connections share an agent, so that their access to sessions must be checked."""
         self.switch = Switch(in_flight=self.limits.in_flight)
         self.sessions = SessionRegistry()
-        self.histories = HistoryBudget(self.limits.total_history_bytes)
-        """Limits the histories of all sessions; the agents of a gateway share one."""
+        self.histories = histories or HistoryBudget(self.limits.total_history_bytes)
+        """Limits the histories of all sessions."""
         self.is_draining = False
         """Whether new clients are rejected."""
         self.connections: set[ClientConnection] = set()
@@ -128,15 +131,11 @@ class AgentHost:
         self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def share_history_budget(self, budget: HistoryBudget) -> None:
-        """Use a limit for the histories that several agents share; called before any is served."""
-        self.histories = budget
-
     async def serve(self, transport: Transport, *, has_one_principal: bool = False) -> None:
-        """Serve one client until it has gone.
+        """Serve one client until it disconnects.
 
         Args:
-            transport: Carries the frames; its `principal` says who the client is.
+            transport: Carries the frames; its `principal` identifies the client.
             has_one_principal: Whether there is only one principal, which owns every session that
                 was never opened through the gateway.
         """
@@ -198,7 +197,7 @@ class AgentHost:
             ConnectFailed: It cannot be started.
         """
         if self.is_draining:
-            raise Overloaded(f"{self.name} is being shut down process; try again later")
+            raise Overloaded(f"{self.name} is being shut down; try again later")
         if not self.is_shared:
             return await self._start()
         async with self._shared.acquire(connection.principal, initialize.params) as shared:
@@ -258,7 +257,7 @@ class AgentHost:
                 self._record_failure(wrong.message)
                 call.refuse(wrong)
             elif offered is not None:
-                call.answer(offered)
+                call.respond(offered)
             return wrong is not None or offered is not None
 
         if first:
@@ -362,7 +361,7 @@ def _respond_with_shared_result(
         call.refuse(error)
     else:
         on_result(done.result())
-        call.answer(Raw(done.result()))
+        call.respond(Raw(done.result()))
 
 
 def _refusal(frame: bytes) -> RequestError:
@@ -502,11 +501,11 @@ class ProcessPool:
 def _kind(params: Raw) -> bytes:
     """Return the part of `initialize` in which connections of one process must be equal."""
     try:
-        asked = msgspec.json.decode(params, type=dict[str, Any])
+        offered = msgspec.json.decode(params, type=dict[str, Any])
     except DECODE_ERRORS as error:
         raise InvalidParams() from error
     names = ("protocolVersion", "clientCapabilities", "capabilities")
-    alike = {name: asked.get(name) for name in names}
+    alike = {name: offered.get(name) for name in names}
     return msgspec.json.encode(alike, order="deterministic")
 
 

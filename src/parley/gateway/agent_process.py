@@ -72,7 +72,7 @@ class AgentProcess:
         """End the agent."""
         await self._reached.aclose()
 
-    # What it says
+    # Messages of the agent
 
     def _route(self, port: Port, message: RawMessage) -> Route:
         session = self.sessions.get(message.session_id)

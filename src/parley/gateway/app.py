@@ -53,8 +53,8 @@ class GatewayApp:
 
         Args:
             gateway: The agents.
-            access: Who gets in; the local user alone, if not given.
-            limits: What is held at most, of each agent.
+            access: The access rules; by default, only the local user has access.
+            limits: The limits of each agent.
             page: The settings of the page for browsers; None for no page.
         """
         access = access or Access()
@@ -66,9 +66,14 @@ class GatewayApp:
         self._apps = {f"{PATH}/{host.name}": app for host, app in zip(gateway, apps, strict=True)}
         self._apps[PATH] = apps[0]
         names = [host.name for host in gateway]
-        self._elsewhere = HttpApp(endpoints[0], access=access, path=PATH, limits=limits)
         shown = ", ".join(names[:_SHOWN_NAMES])
-        self._elsewhere.where = f"agents are at {PATH}/NAME, where NAME is one of {shown}"
+        self._elsewhere = HttpApp(
+            endpoints[0],
+            access=access,
+            path=PATH,
+            path_hint=f"agents are at {PATH}/NAME, where NAME is one of {shown}",
+            limits=limits,
+        )
         self._page = None if page is None else PageApp(page, agents=names, access=access)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -35,7 +35,7 @@ class AuthSetup(Struct, frozen=True, kw_only=True):
 
 
 def open_auth(settings: Settings) -> AuthSetup:
-    """Return the access rules; generates a token if there is none.
+    """Return the access rules; generates a token if none exists.
 
     Raises:
         ConfigError: A token cannot be used.

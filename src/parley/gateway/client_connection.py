@@ -84,7 +84,7 @@ class ClientConnection:
                 takes_arrays=False,
                 drain_timeout=host.limits.patience if host.is_shared else None,
                 keeps=self._is_awaited_by_others,
-                on_answered=self._answered,
+                on_response_sent=self._response_sent,
                 on_lost=self._lost,
             ),
         )
@@ -140,7 +140,7 @@ class ClientConnection:
         session = self.host.sessions.get(call.session_id)
         return session is not None and session.owner is self and bool(session.attached)
 
-    def _answered(self, call: PendingRequest, frame: bytes) -> None:
+    def _response_sent(self, call: PendingRequest, frame: bytes) -> None:
         """Report the duration of a request, and its error."""
         started_at = self._started_at.pop(call, None)
         seconds = 0.0 if started_at is None else monotonic() - started_at
@@ -275,12 +275,12 @@ class ClientConnection:
             assert self._result is not None
             self._session_agent = SharedSessionAgent(self, self._initialize, self._result)
         if isinstance(message, PendingRequest) and message.method in REOPENS:
-            message.on_response = self._attach_answered
+            message.on_response = self._handle_attach_response
             if is_observer(message.params):  # counts at once, whatever else is on its way already
                 self._observed.add(message.session_id)
         self._session_agent.take(message)
 
-    def _attach_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _handle_attach_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Open a session with the client's own agent if it ended before it could be joined."""
         if is_result and not is_observer(call.params):
             self._observed.discard(call.session_id)  # not before: a refusal changes no role
@@ -335,7 +335,7 @@ class ClientConnection:
     def _route_request(self, process: AgentProcess, call: PendingRequest) -> Route:
         if self.host.is_draining and call.method in _REJECTED_WHILE_DRAINING:
             return DirectResponse(
-                Overloaded(f"{self.host.name} is being shut down process; try again later")
+                Overloaded(f"{self.host.name} is being shut down; try again later")
             )
         if call.method in REOPENS and not process.reopens:
             text = "The session is not open, and the agent cannot reopen sessions"
@@ -346,14 +346,14 @@ class ClientConnection:
                 return None
         if call.method in OPENS:
             self.opening += 1
-            call.on_response = self._open_answered
+            call.on_response = self._handle_open_response
         elif call.method in CLOSES:
-            call.on_response = self._close_answered
+            call.on_response = self._handle_close_response
         elif call.method == "session/list":
-            call.on_response = self._list_answered
+            call.on_response = self._handle_list_response
         return process.port
 
-    def _open_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _handle_open_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         self.opening -= 1
         self.host.sessions.end_reopening(call.session_id, self)
         process, session_id = self.process, _opened_id(call, frame) if is_result else ""
@@ -372,7 +372,7 @@ class ClientConnection:
             process.open_session(self, call, session_id, frame)
         return False
 
-    def _close_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
+    def _handle_close_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> None:
         session = self.host.sessions.get(call.session_id)
         if is_result and call.method == "session/delete":
             self.host.forget_session(call.session_id)
@@ -380,7 +380,7 @@ class ClientConnection:
             session.process.forget(session)
             session.end(ConnectionClosed("the session was closed"))
 
-    def _list_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _handle_list_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Remove the sessions of other principals from a list."""
         if not is_result:
             return False
@@ -394,7 +394,7 @@ class ClientConnection:
             return True
         if len(own) == len(listed):
             return False
-        call.answer(msgspec.json.encode(result | {"sessions": own}))
+        call.respond(msgspec.json.encode(result | {"sessions": own}))
         return True
 
     def _owner_of(self, session_id: str) -> str | None:

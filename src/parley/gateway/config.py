@@ -61,7 +61,7 @@ class PrincipalSettings(Struct, frozen=True, kw_only=True):
     name: str
     token_file: Path | None = None
     digest: bytes = b""
-    """The SHA-256 of the token, where there is no file."""
+    """The SHA-256 of the token, if there is no file."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     has_token: bool = True
     """Whether a token is required; without one, only this machine has access."""
     token_file: Path | None = None
-    """The token of the one principal, where there are no others; else one is made."""
+    """The token of the one principal, if there are no others; generated if not given."""
     hosts: list[str] = []
     origins: list[str] = []
     trusted_header: str | None = None

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Iterator
 
 from .agent_host import AgentHost
-from .history_budget import HistoryBudget
 
 __all__ = ["Gateway"]
 
@@ -18,7 +17,7 @@ class Gateway:
         """Take the agents.
 
         Raises:
-            ValueError: There is none, or two have the same name.
+            ValueError: The list is empty, or two agents have the same name.
         """
         self._hosts: dict[str, AgentHost] = {}
         for each in hosts:
@@ -27,9 +26,6 @@ class Gateway:
             self._hosts[each.name] = each
         if not self._hosts:
             raise ValueError("there is no agent to host")
-        histories = HistoryBudget(min(each.limits.total_history_bytes for each in self))
-        for each in self:
-            each.share_history_budget(histories)
 
     def __iter__(self) -> Iterator[AgentHost]:
         return iter(self._hosts.values())

@@ -38,16 +38,16 @@ def offer_versions(initialize: PendingRequest, versions: Sequence[int]) -> Inval
         Why it cannot be served, if it speaks none of them. What cannot be read is the agent's to
         refuse.
     """
-    asked = peek_params(initialize.params).protocol_version
-    if asked is None:
+    requested = peek_params(initialize.params).protocol_version
+    if requested is None:
         return None
-    chosen = choose_version(asked, versions) if versions else asked
-    if chosen == asked:
+    chosen = choose_version(requested, versions) if versions else requested
+    if chosen == requested:
         return None
-    if chosen > asked:
+    if chosen > requested:
         return InvalidParams(
             f"This agent is served in version {_shown(versions)} of the protocol only",
-            {"protocolVersion": asked},
+            {"protocolVersion": requested},
         )
     body = replace_member(bytes(initialize.params), "protocolVersion", b"%d" % chosen)
     initialize.params = Raw(body)
@@ -60,13 +60,13 @@ def check_response(name: str, result: bytes, versions: Sequence[int]) -> Interna
     if not versions:
         return None
     try:
-        answered = version_of(Raw(result))
+        negotiated = version_of(Raw(result))
     except RemoteProtocolError as error:
         return InternalError(str(error))
-    if answered in versions:
+    if negotiated in versions:
         return None
     return InternalError(
-        f"{name} responded in version {answered} of the protocol, but is configured for "
+        f"{name} responded in version {negotiated} of the protocol, but is configured for "
         f"version {_shown(versions)} only"
     )
 
@@ -76,7 +76,7 @@ def _shown(versions: Sequence[int]) -> str:
 
 
 def add_reopening(result: bytes) -> bytes | None:
-    """Return an answer to initialize that offers to open sessions again; None: it does already."""
+    """Return the result of initialize with session/resume added; None if it has it already."""
     try:
         if version_of(Raw(result)) != 1:
             return None

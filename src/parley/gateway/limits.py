@@ -1,4 +1,4 @@
-"""The limits of a gateway: what a hosted agent may cost, and how all limits are configured.
+"""The limits of a gateway: those of a hosted agent, and the configuration of all limits.
 
 The limits belong to three parts: the server (sockets, heads of requests), the application
 (connections, streams, logs), and the hosted agents (processes, sessions, further clients). In the
@@ -41,7 +41,7 @@ class HostLimits(Struct, frozen=True, kw_only=True):
     history_bytes: int = 16 * 1024 * 1024
     """The history of a session for further clients; beyond it, the beginning is dropped."""
     total_history_bytes: int = 256 * 1024 * 1024
-    """All histories; beyond it, those of the least recently used sessions are dropped."""
+    """All histories together; beyond it, those of the least recently used sessions are dropped."""
     behind_bytes: int = 4 * 1024 * 1024
     """How far a further client may fall behind before its connection is closed."""
     patience: float = 60.0
@@ -86,7 +86,7 @@ def read_limits(table: Mapping[str, Any], place: str) -> GatewayLimits:
     """Read the table of limits.
 
     Raises:
-        Wrong: A limit is not known, or is no number above 0.
+        Wrong: A limit is not known, or is not a positive number.
     """
     given = {
         name: value

@@ -245,8 +245,8 @@ class LiveSession:
         self.dequeue(self._held.pop(call))
         call.on_cancel = None
         if not is_wanted:
-            call.answer(b'{"stopReason":"cancelled"}')
-        elif call.is_settled:  # its client has gone
+            call.respond(b'{"stopReason":"cancelled"}')
+        elif call.is_settled:  # its client has disconnected
             self.start_next_turn()
         else:
             self.last_prompter = self.owner
@@ -269,7 +269,7 @@ class LiveSession:
             question.turn_cancelled()
 
     def fail(self, reason: ConnectionClosed) -> None:
-        """End the session because the agent is gone; a running turn fails."""
+        """End the session because the agent has ended; a running turn fails."""
         error = disconnect_error(self.process.host.name, reason)
         follower = self.follower
         is_idle = follower.transcript.state == "idle" and self.process.host.has_attaching

@@ -31,7 +31,7 @@ class EventLog:
 
         Args:
             write: Takes each line, without its end.
-            format: What a line looks like.
+            format: The format of a line.
         """
         self._write = write
         self._line = _json if format == "json" else _text

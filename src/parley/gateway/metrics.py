@@ -62,8 +62,8 @@ class Metrics:
         """Create metrics without events.
 
         Args:
-            gateway: What is looked at.
-            buffered: Tells how many bytes wait for the clients of an agent.
+            gateway: The gateway to measure.
+            buffered: Returns the number of bytes that are buffered for the clients of an agent.
         """
         self._gateway = gateway
         self._buffered = buffered

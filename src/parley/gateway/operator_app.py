@@ -96,7 +96,7 @@ class OperatorApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or pass it on."""
         if scope["type"] == "http" and path_within(scope) in _PATHS:
-            await self._answer(scope, send)
+            await self._respond(scope, send)
             return
         if scope["type"] in ("http", "websocket"):
             send = _Watched(scope, send, self._on_event)
@@ -104,7 +104,7 @@ class OperatorApp:
         del scope, receive, send  # a stream is kept long, and there are many
         await passed_on
 
-    async def _answer(self, scope: Scope, send: Send) -> None:
+    async def _respond(self, scope: Scope, send: Send) -> None:
         headers = Headers(scope["headers"])
         try:
             self._access.check_host_and_origin(scope, headers)
@@ -155,7 +155,7 @@ class _Watched:
         self._is_begun = False
 
     def __call__(self, message: Message) -> Awaitable[None]:
-        if not self._is_begun:  # what follows comes often, and says no more about it
+        if not self._is_begun:  # later messages are frequent and add nothing
             self._is_begun = True
             status: int = message.get("status", 0)
             self._status = status if status >= 400 else 0
@@ -179,11 +179,11 @@ class _Watched:
                 status=status,
                 reason=reason or str(status),
                 remote=str(client[0]) if client else "",
-                asked=self._asked(reason),
+                asked=self._refused_header(reason),
             )
         )
 
-    def _asked(self, reason: str) -> str:
+    def _refused_header(self, reason: str) -> str:
         header = _LOGGED_HEADERS.get(reason)
         if header is None:
             return ""

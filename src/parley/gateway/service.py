@@ -23,6 +23,7 @@ from .auth import AuthSetup, open_auth, open_tls, warnings
 from .config import AgentSettings, Settings
 from .events import Event, EventBus, OnEvent
 from .gateway import Gateway
+from .history_budget import HistoryBudget
 from .metrics import Metrics
 from .names import distinct, name_of
 from .operator_app import OperatorApp
@@ -116,7 +117,7 @@ class Service:
         self.on_event(Event(event="draining"))
         has_clients = any(each.connections for each in self.gateway)
         await self.gateway.drain(self.settings.drain_after)
-        await self.app.aclose(_CLOSE_AFTER)  # before the agents: it tells the clients why
+        await self.app.aclose(_CLOSE_AFTER)  # before the agents: it gives the clients the reason
         if has_clients:
             await asyncio.sleep(_LINGER)
         await self.close()
@@ -227,8 +228,9 @@ def _gateway(
             raise ConfigError(
                 f"two agents would be named {name}; choose a name with --name NAME=TARGET"
             )
+    histories = HistoryBudget(settings.limits.host.total_history_bytes)
     hosts = [
-        _agent_host(name, each, agent, settings, owners, on_stderr)
+        _agent_host(name, each, agent, settings, owners, histories, on_stderr)
         for name, each, agent in zip(names, resolved, wanted, strict=True)
     ]
     if all(each.start_error for each in hosts):
@@ -242,6 +244,7 @@ def _agent_host(
     agent: AgentSettings,
     settings: Settings,
     owners: Owners,
+    histories: HistoryBudget,
     on_stderr: Callable[[str, bytes], None] | None,
 ) -> AgentHost:
     if agent.cwd is not None and not agent.cwd.is_dir():
@@ -262,6 +265,7 @@ def _agent_host(
         versions=tuple(merged.options.get("versions", ())),
         limits=settings.limits.host,
         owners=owners,
+        histories=histories,
         **options,
     )
 

@@ -48,12 +48,12 @@ class SharedQuestion:
     def __init__(self, session: LiveSession, call: PendingRequest) -> None:
         self._session = session
         self._call = call
-        self._owner_asked = False
+        self._owner_is_pending = False
         self._expected: dict[Subscriber, asyncio.Task[Any] | None] = {}
         self._is_withdrawn = False
         self._is_cancelling = False
         self._undecided: bytes | None = None
-        call.on_response = self._owner_answered
+        call.on_response = self._handle_owner_response
         call.on_cancel = self._withdrawn
 
     def ask_all(self) -> None:
@@ -64,11 +64,11 @@ class SharedQuestion:
                 self.expect(attached)
                 attached.send_question(self)
         if owner is not None:
-            self._owner_asked = True
+            self._owner_is_pending = True
             self._call.follow(owner.port)
 
     def expect(self, attached: Subscriber) -> None:
-        """Expect the answer of another client."""
+        """Expect a response of another client."""
         self._expected[attached] = None
 
     def ask(
@@ -87,16 +87,16 @@ class SharedQuestion:
         follower = self._session.follower
         try:
             method, params = follower.question(self._call.method, self._call.params)
-            answer = follower.encode_response(method, await ask(method, params))
+            response = follower.encode_response(method, await ask(method, params))
         except MalformedValue:
-            self._no_answer_from(attached, InternalError("The question cannot be read"))
+            self._fail_subscriber(attached, InternalError("The question cannot be read"))
         except RequestError as error:
-            self._no_answer_from(attached, as_request_error(error))
+            self._fail_subscriber(attached, as_request_error(error))
         except AcpError as error:
-            self._no_answer_from(attached, InternalError(str(error)))
+            self._fail_subscriber(attached, InternalError(str(error)))
         else:
             self._expected.pop(attached, None)
-            self._answered(answer)
+            self._handle_response(response)
 
     def subscriber_left(self, attached: Subscriber) -> None:
         """Handle that a client has left."""
@@ -104,20 +104,20 @@ class SharedQuestion:
         if task is not None:
             task.cancel()
         if attached in self._expected:
-            self._no_answer_from(attached, InternalError("The client has left"))
+            self._fail_subscriber(attached, InternalError("The client has left"))
 
     def _ask_done(self, attached: Subscriber, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and task.exception() is not None:
             logger.error("a question could not be asked", exc_info=task.exception())
-            self._no_answer_from(attached, InternalError())
+            self._fail_subscriber(attached, InternalError())
 
-    def _no_answer_from(self, attached: Subscriber, error: RequestError) -> None:
+    def _fail_subscriber(self, attached: Subscriber, error: RequestError) -> None:
         """Stop waiting for a client."""
         self._expected.pop(attached, None)
         self._failed(error)
 
-    def _answered(self, result: bytes) -> None:
-        """Handle the answer of a client."""
+    def _handle_response(self, result: bytes) -> None:
+        """Handle the response of a client."""
         if self._is_undecided(Raw(result)):
             self._undecided = result
             self._failed(RequestCancelled())
@@ -126,22 +126,22 @@ class SharedQuestion:
 
     def _settle(self, result: bytes) -> None:
         self._forget()
-        self._call.answer(Raw(result))
+        self._call.respond(Raw(result))
 
-    def _owner_answered(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
+    def _handle_owner_response(self, call: PendingRequest, frame: bytes, is_result: bool) -> bool:
         """Pass the owner's response on; an undecided one only if nobody else can answer."""
-        self._owner_asked = False
-        answer = decode_frame(frame)
-        if isinstance(answer, Success) and not self._is_undecided(answer.result):
+        self._owner_is_pending = False
+        response = decode_frame(frame)
+        if isinstance(response, Success) and not self._is_undecided(response.result):
             self._forget()
             return False
-        if isinstance(answer, Success):
-            self._undecided = bytes(answer.result)
+        if isinstance(response, Success):
+            self._undecided = bytes(response.result)
         if self._expected or self._may_wait:
             return True
         self._forget()
         if not is_result and self._undecided is not None:
-            self._call.answer(self._undecided)
+            self._call.respond(self._undecided)
             return True
         return False
 
@@ -169,7 +169,7 @@ class SharedQuestion:
         return has_left and bool(self._session.attached) and not self._is_withdrawn
 
     def _failed(self, error: RequestError) -> None:
-        if self._owner_asked or self._expected or self._may_wait:
+        if self._owner_is_pending or self._expected or self._may_wait:
             return
         if self._undecided is not None:
             self._settle(self._undecided)
@@ -183,10 +183,10 @@ class SharedQuestion:
         self._call.refuse(InternalError(f"Nobody can be asked: {reason}"))
 
     def _withdrawn(self, call: PendingRequest) -> None:
-        """Handle the withdrawal by the agent; the switch tells the owner, which responds."""
+        """Handle the withdrawal by the agent; the switch notifies the owner, which responds."""
         self._is_withdrawn = True
         self._forget()
-        if not self._owner_asked:
+        if not self._owner_is_pending:
             call.refuse(RequestCancelled())
 
     def _forget(self) -> None:

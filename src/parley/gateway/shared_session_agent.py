@@ -183,7 +183,7 @@ class SharedSessionAgent:
             before.session.detach(before)
         follower = session.follower
         history = follower.history(replays=params.replay_from is not None)
-        answer = v2.ResumeSessionResponse(
+        response = v2.ResumeSessionResponse(
             config_options=follower.transcript.config_options,
             available_commands=follower.transcript.commands,
         )
@@ -201,7 +201,7 @@ class SharedSessionAgent:
             self.detach(subscriber)
             raise
         request.after_response(subscriber.start)
-        return answer
+        return response
 
     def _live(self, session_id: str) -> LiveSession:
         """Return an open session of the client's principal."""
@@ -314,9 +314,9 @@ class Subscriber:
 
     def start(self) -> None:
         """Start delivering, after the client got the history and the response."""
-        asked = [item for item, _ in self._queue]
+        queued = [item for item, _ in self._queue]
         for question in self.session.questions.values():
-            if self.is_controller and question not in asked:
+            if self.is_controller and question not in queued:
                 question.expect(self)
                 self.send_question(question)
         self._task = asyncio.get_running_loop().create_task(self._deliver())
@@ -383,7 +383,7 @@ class Subscriber:
             if isinstance(item, SharedQuestion):
                 item.ask(self, surface.request)
             elif isinstance(item, _Completed):
-                with suppress(Unsupported):  # then it was not asked
+                with suppress(Unsupported):  # a client without elicitations
                     await surface.notify(methods.COMPLETE_ELICITATION, item.note)
             elif isinstance(item, _Ended):
                 await self._deliver_end(item.reason)
@@ -406,24 +406,24 @@ class Subscriber:
         """Forward a prompt, after the running turn if there may be only one."""
         follower = self.session.follower
         method, body = follower.prompt(params)
-        is_answered_at_the_end = follower.prompt_response_ends_turn
-        is_one_at_a_time = is_answered_at_the_end or self.agent.has_one_turn_at_a_time
+        response_ends_turn = follower.prompt_response_ends_turn
+        is_one_at_a_time = response_ends_turn or self.agent.has_one_turn_at_a_time
         if is_one_at_a_time and not await self._turn():
             return self._withdrawn_response(request)
         self.session.last_prompter = self.agent.connection
         self._pause()
         try:
-            if is_answered_at_the_end:
-                answer = v2.PromptResponse(message_id=self._begin_turn(method, body, params))
+            if response_ends_turn:
+                response = v2.PromptResponse(message_id=self._begin_turn(method, body, params))
             else:
                 result = await self._request(method, body, self._accepted)
-                answer = decode(v2.PromptResponse, result, "result")
+                response = decode(v2.PromptResponse, result, "result")
         except BaseException:  # also when cancelled
             self._release()
             self.session.start_next_turn()
             raise
         request.after_response(self._release)
-        return answer
+        return response
 
     def _pause(self) -> None:
         """Pause delivery, so that the response to a prompt precedes the updates of its turn."""
@@ -499,10 +499,10 @@ class Subscriber:
 
     def _accepted(self, frame: bytes) -> None:
         """Record the message id of an accepted prompt."""
-        answer = decode_frame(frame)
-        if isinstance(answer, Success):
+        response = decode_frame(frame)
+        if isinstance(response, Success):
             with suppress(MalformedValue):
-                self._own.add(decode(v2.PromptResponse, answer.result).message_id)
+                self._own.add(decode(v2.PromptResponse, response.result).message_id)
 
     async def _request(
         self, method: str, body: bytes, on_response: Callable[[bytes], None] | None = None
@@ -512,13 +512,13 @@ class Subscriber:
         Raises:
             RequestError: It refused.
         """
-        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        response_frame: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         port = self.session.process.port
         call = port.request(
-            method, body, self.session.id, partial(_answered, answered, on_response)
+            method, body, self.session.id, partial(_resolve_response, response_frame, on_response)
         )
         try:
-            message = decode_frame(await answered)
+            message = decode_frame(await response_frame)
         finally:
             call.withdraw()
         match message:
@@ -530,7 +530,7 @@ class Subscriber:
                 raise RemoteProtocolError("the agent answered with something else")
 
 
-def _answered(
+def _resolve_response(
     future: asyncio.Future[bytes],
     on_response: Callable[[bytes], None] | None,
     call: PendingRequest,

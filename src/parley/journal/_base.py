@@ -17,7 +17,7 @@ from msgspec import Struct, field, structs
 from ._process import is_alive
 
 Kind: TypeAlias = Literal["to_agent", "to_client", "note"]
-"""Where a frame went; a note is no frame but the JSON of something that the program did."""
+"""The direction of a frame; a note is JSON about something that the program did."""
 
 Role: TypeAlias = Literal["client", "agent"]
 """The side that recorded a session."""
@@ -40,7 +40,7 @@ class Entry(Struct, frozen=True, gc=False):
     """When it passed, as Unix time."""
     kind: Kind
     data: bytes
-    """The frame, or the note: a JSON object whose `note` says what it is."""
+    """The frame, or the note: a JSON object whose `note` names its kind."""
 
 
 class Record(Struct, kw_only=True):
@@ -72,7 +72,7 @@ class Record(Struct, kw_only=True):
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     """Data of the program, as JSON."""
     entries: int = 0
-    """The number of the last entry; the journal counts it, what is put here is not looked at."""
+    """The number of the last entry; set by the journal, ignored in `put`."""
     size_bytes: int = 0
     """The total size of its entries; also counted by the journal."""
 
@@ -106,10 +106,10 @@ class Hit(Struct, frozen=True):
 
 
 class Journal(Protocol):
-    """Keeps sessions; what it is told is buffered, and durable once `commit` returns."""
+    """Stores sessions; entries are buffered, and durable once `commit` returns."""
 
     def put(self, record: Record, *fields: str) -> None:
-        """Begin a session, or change what is known of it.
+        """Create the record of a session, or change it.
 
         Args:
             record: It is copied.
@@ -124,7 +124,7 @@ class Journal(Protocol):
     def append(self, key: str, kind: Kind, data: bytes, at: float | None = None) -> None:
         """Add an entry to a session; one to a session that is not there is dropped.
 
-        Never waits for a disk, unless so much is unwritten that memory would grow.
+        Never waits for a disk, unless too much is unwritten to keep in memory.
         """
         ...
 
@@ -133,7 +133,7 @@ class Journal(Protocol):
         ...
 
     async def commit(self) -> None:
-        """Wait until all that was told before is durable; many callers share the work.
+        """Wait until everything appended so far is durable; concurrent callers share the work.
 
         Raises:
             JournalError: It could not be written. It is kept, within bounds, and tried again.
@@ -141,11 +141,11 @@ class Journal(Protocol):
         ...
 
     def get(self, key: str) -> Record | None:
-        """Return what is known of a session. Reading sees all that this journal was told."""
+        """Return the record of a session. Reads see everything appended to this journal."""
         ...
 
     def entries(self, key: str, after: int = 0) -> Iterator[Entry]:
-        """Go through the entries of a session behind a number, without holding all of them."""
+        """Iterate over the entries of a session after a number, without loading all of them."""
         ...
 
     def search(self, words: str, *, role: Role = "client", limit: int = 20) -> list[Hit]:
@@ -164,7 +164,7 @@ class Journal(Protocol):
         ...
 
     def delete(self, key: str) -> None:
-        """Forget a session; one that is not there is no error."""
+        """Delete a session; does nothing if there is none."""
         ...
 
     def prune(
@@ -176,7 +176,7 @@ class Journal(Protocol):
         role: Role | None = None,
         trust_clock: bool = False,
     ) -> int:
-        """Forget the oldest sessions until the rest is within limits; say how many that were.
+        """Delete the oldest sessions until the rest is within limits; return how many were deleted.
 
         One whose turn a living process runs stays.
 
@@ -191,7 +191,7 @@ class Journal(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Commit, and free what the journal holds; what cannot be written is logged and lost."""
+        """Commit, and release resources; entries that cannot be written are logged and lost."""
         ...
 
     def list(

@@ -1,8 +1,8 @@
 """Recorded frames as JSON lines, one each.
 
 A line is `{"at": seconds, "kind": "to_agent", "message": …}`; the kind is `to_agent`, `to_client`
-or `note`. What is no JSON has `base64` instead of `message`. Files of `parley.testing.Recorder` are
-read too: there a line has a `direction`, as the client saw it.
+or `note`. Frames that are not JSON have `base64` instead of `message`. Files of
+`parley.testing.Recorder` are read too: there a line has a `direction`, as the client saw it.
 """
 
 from __future__ import annotations
@@ -64,5 +64,5 @@ def _read(number: int, text: bytes) -> Entry:
     kind = line.kind if line.direction is UNSET else _KINDS[line.direction]
     data = bytes(line.message) if isinstance(line.message, Raw) else line.base64
     if kind is UNSET or data is UNSET:
-        raise ValueError(f"line {number} is not from a recorded session: it says too little")
+        raise ValueError(f"line {number} is not from a recorded session: fields are missing")
     return Entry(number, line.at, kind, data)

@@ -24,7 +24,7 @@ class MemoryJournal:
         self._entries: dict[str, list[Entry]] = {}
 
     def put(self, record: Record, *fields: str) -> None:
-        """Begin a session, or change what is known of it."""
+        """Create the record of a session, or change it."""
         record = snapshot(record)
         known = self._records.get(record.key)
         if known is None:
@@ -57,7 +57,7 @@ class MemoryJournal:
         """Return at once: nothing outlasts the program."""
 
     def get(self, key: str) -> Record | None:
-        """Return what is known of a session."""
+        """Return the record of a session."""
         record = self._records.get(key)
         return None if record is None else snapshot(record)
 
@@ -108,7 +108,7 @@ class MemoryJournal:
         return len(gone)
 
     async def aclose(self) -> None:
-        """Keep everything: who has the journal may still read it."""
+        """Keep everything, so that the journal can still be read."""
 
     def list(
         self,
@@ -128,11 +128,11 @@ class MemoryJournal:
             "name": name,
             "session_id": session_id,
         }
-        asked = {field: value for field, value in wanted.items() if value is not None}
+        filters = {field: value for field, value in wanted.items() if value is not None}
         found = [
             snapshot(record)
             for record in self._records.values()
-            if all(getattr(record, field) == value for field, value in asked.items())
+            if all(getattr(record, field) == value for field, value in filters.items())
         ]
         found.sort(key=lambda record: record.updated_at, reverse=True)
         return found[:limit]
@@ -167,7 +167,7 @@ def excerpt(text: str, words: str) -> str | None:
 
 
 def _places(tokens: list[str], phrase: list[str], *, is_open: bool) -> Iterator[int]:
-    """Return where a phrase stands; the last word of an open one may go on."""
+    """Return the position of a phrase; the last word of an open phrase is a prefix."""
     *whole, last = phrase
     for place in range(len(tokens) - len(whole)):
         end = tokens[place + len(whole)]

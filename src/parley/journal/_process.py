@@ -1,8 +1,8 @@
 """Which process runs a turn, and whether it still lives.
 
-A process is told by its number and the moment it was started, because numbers are used again. Where
-the system does not tell the moment, the number has to do. On Windows only this process is known to
-live: to ask for another one there is to interrupt it.
+A process is identified by its number and its start time, because numbers are reused. Where the
+system does not report the start time, the number has to do. On Windows only this process is known
+to live: asking for another one there interrupts it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def this_process() -> str:
-    """Return what tells this process from all others on the machine."""
+    """Return an identifier of this process that no other on the machine has."""
     pid = os.getpid()
     return f"{pid}:{_started(pid)}"
 

@@ -191,7 +191,7 @@ class RecordedSessions:
 
     def _take_over(self, session: Session, *, is_interrupted: bool) -> None:
         """Write what comes before the frames of this connection into a session of the journal."""
-        if is_interrupted:  # the record soon says that nothing runs, and the entries do not tell
+        if is_interrupted:  # the record soon says that nothing runs, and the entries do not show it
             text = msgspec.json.encode({"note": "interrupted"})
             self.write(session, PendingFrame("note", text, time.time()))
         for pending in self._preamble:

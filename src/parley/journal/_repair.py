@@ -1,7 +1,7 @@
 """Repair of a damaged file: everything that can still be read is copied into a new one.
 
 The damaged file is kept beside it. Sessions and blocks are read by their row, so that a broken
-index does not matter; where a page is gone, the rows on it are, and the rest is carried over. The
+index does not matter; the rows of a lost page are lost, and the rest is carried over. The
 index of the search is made again when it is needed.
 
 Other processes may have the file open. While it is carried over it is locked against writing, where
@@ -49,7 +49,7 @@ def repair(path: Path, inode: int) -> None:
     """Put a new file in the place of a damaged one, unless somebody has done so already.
 
     Raises:
-        sqlite3.Error, OSError: There is no new file; the damaged one is where it was.
+        sqlite3.Error, OSError: There is no new file, and the damaged one has not moved.
     """
     fresh = path.with_name(f"{path.name}.new-{os.getpid()}-{threading.get_ident()}")
     try:

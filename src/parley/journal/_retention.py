@@ -10,8 +10,8 @@ a series of moments at which Parley was used. Between two of them:
   years, again and again, deletes nothing either.
 
 The gap between the last of these moments and now is the one that a wrong clock makes: if it is
-longer than a week, it does not count at all in this run, and a warning says what was kept because
-of that. A clock that is ahead by weeks cannot be told from weeks that have passed.
+longer than a week, it does not count at all in this run, and a warning names what was kept because
+of that. A clock that is ahead by weeks cannot be distinguished from weeks that have passed.
 
 With `Limits.trust_clock` the age of a session is its distance from the clock, and nothing else.
 """

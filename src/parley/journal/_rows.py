@@ -98,8 +98,8 @@ def legible(text: str) -> str:
 
 def session_of(connection: sqlite3.Connection, key: str) -> tuple[int, int] | None:
     """Return the row of a session and the number of its last entry; None if it is not there."""
-    asked = connection.execute("SELECT id, entries FROM sessions WHERE key = ?", (key,))
-    found: tuple[int, int] | None = asked.fetchone()
+    rows = connection.execute("SELECT id, entries FROM sessions WHERE key = ?", (key,))
+    found: tuple[int, int] | None = rows.fetchone()
     return found
 
 
@@ -125,7 +125,7 @@ def write_entries(connection: sqlite3.Connection, key: str, entries: Sequence[Pa
 
 
 def read_entries(read: Read, session: int, after: int) -> Iterator[Entry]:
-    """Go through the entries of a session behind a number; damaged blocks are passed over."""
+    """Iterate over the entries of a session after a number; damaged blocks are skipped."""
     begin = "SELECT max(first) FROM blocks WHERE session = ? AND first <= ?"
     ((start,),) = read(begin, (session, after + 1))
     position = (start or 1) - 1

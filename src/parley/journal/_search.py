@@ -44,7 +44,7 @@ _SNIPPET = """
 
 
 def index(connection: sqlite3.Connection, session: int) -> bool:
-    """Put a piece of a session into the index; says whether there is more.
+    """Index a part of a session; return whether there is more.
 
     Args:
         connection: In a transaction.
@@ -79,8 +79,8 @@ def _piece(entries: Iterator[Entry]) -> Iterator[Entry]:
             return
 
 
-def _read(connection: sqlite3.Connection, asked: str, values: tuple[Any, ...]) -> list[Any]:
-    return connection.execute(asked, values).fetchall()
+def _read(connection: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> list[Any]:
+    return connection.execute(query, values).fetchall()
 
 
 def _insert(connection: sqlite3.Connection, session: int, texts: Sequence[Document]) -> None:
@@ -98,7 +98,7 @@ def query(words: str, *, is_open: bool) -> str:
 
     Args:
         words: Whatever the user has typed.
-        is_open: Whether the last word may go on.
+        is_open: Whether the last word is a prefix.
     """
     plain = words.replace("\0", " ").encode(errors="replace").decode()
     given = [word for word in plain.split() if any(letter.isalnum() for letter in word)]
@@ -113,23 +113,23 @@ def find(connection: sqlite3.Connection, words: str, role: Role, limit: int) -> 
     if not (exact := query(words, is_open=False)) or limit < 1:
         return []
     hits = _hits(connection, exact, role, limit)
-    if len(hits) < limit:  # words that only begin so are many, and cannot be gone through in order
+    if len(hits) < limit:  # a prefix matches many words, which cannot be read in order
         hits = _hits(connection, query(words, is_open=True), role, limit)
     return sorted(hits, key=lambda hit: hit.record.updated_at, reverse=True)
 
 
-def _hits(connection: sqlite3.Connection, asked: str, role: Role, limit: int) -> list[Hit]:
+def _hits(connection: sqlite3.Connection, query: str, role: Role, limit: int) -> list[Hit]:
     hits: list[Hit] = []
     records: dict[str, Record] = {}
     counts: Counter[str] = Counter()
-    for rowid, number, *row in connection.execute(_FIND, (asked, role)):
+    for rowid, number, *row in connection.execute(_FIND, (query, role)):
         key = row[0]
         counts[key] += 1
         if counts[key] > PER_SESSION:
             continue
         if key not in records:
             records[key] = read_record(row)
-        (text,) = connection.execute(_SNIPPET, (asked, rowid)).fetchone()
+        (text,) = connection.execute(_SNIPPET, (query, rowid)).fetchone()
         hits.append(Hit(records[key], number, text))
         if len(hits) >= limit:
             break

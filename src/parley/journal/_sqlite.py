@@ -73,7 +73,7 @@ class SqliteJournal:
         )
 
     def put(self, record: Record, *fields: str) -> None:
-        """Begin a session, or change what is known of it."""
+        """Create the record of a session, or change it."""
         self._writer.put(snapshot(record), fields)
 
     def append(self, key: str, kind: Kind, data: bytes, at: float | None = None) -> None:
@@ -86,21 +86,21 @@ class SqliteJournal:
         self._writer.extend(key, when, number, list(data))
 
     async def commit(self) -> None:
-        """Wait until all that was told before is on the disk."""
+        """Wait until everything appended so far is on the disk."""
         if not self._writer.is_behind:
             return
         loop = asyncio.get_running_loop()
         written: asyncio.Future[None] = loop.create_future()
 
-        def told(problem: JournalError | None) -> None:
+        def on_written(problem: JournalError | None) -> None:
             with suppress(RuntimeError):  # nobody waits any more
-                loop.call_soon_threadsafe(_tell, written, problem)
+                loop.call_soon_threadsafe(_resolve, written, problem)
 
-        self._writer.tell(told)
+        self._writer.tell(on_written)
         await written
 
     def get(self, key: str) -> Record | None:
-        """Return what is known of a session."""
+        """Return the record of a session."""
         found = self._records("WHERE key = ?", (legible(key),))
         return found[0] if found else None
 
@@ -127,7 +127,7 @@ class SqliteJournal:
         self._writer.do(partial(_copy, key=key, to=snapshot(to)))
 
     def delete(self, key: str) -> None:
-        """Forget a session; its words are gone from the file too once this is committed."""
+        """Delete a session; once this is committed, its text is no longer in the file."""
         self._writer.do(partial(_delete, keys=[key]))
 
     def prune(
@@ -176,11 +176,11 @@ class SqliteJournal:
     ) -> list[Record]:
         """Return the sessions that fit, newest first."""
         wanted = {"role": role, "agent": agent, "cwd": cwd, "name": name, "session_id": session_id}
-        asked = {field: value for field, value in wanted.items() if value is not None}
-        where = " AND ".join(f"{field} = ?" for field in asked) or "1"
+        query = {field: value for field, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{field} = ?" for field in query) or "1"
         return self._records(
             f"WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT ?",
-            (*map(legible, asked.values()), -1 if limit is None else min(limit, _ALL)),
+            (*map(legible, query.values()), -1 if limit is None else min(limit, _ALL)),
         )
 
     def _records(self, rest: str, values: tuple[Any, ...]) -> Records:
@@ -192,21 +192,21 @@ class SqliteJournal:
         return self._read(read) if self.path.exists() else []
 
     def _settle(self) -> None:
-        """Wait until all that this process was told is in the file, if that is possible."""
+        """Wait until everything from this process is in the file, if that is possible."""
         with suppress(JournalError):
             self._writer.flush(_SETTLE_SECONDS)
 
-    def _look(self, asked: str, values: tuple[Any, ...]) -> Sequence[Any]:
+    def _look(self, query: str, values: tuple[Any, ...]) -> Sequence[Any]:
         if not self.path.exists():
             return ()
-        return self._read(lambda connection: connection.execute(asked, values).fetchall())
+        return self._read(lambda connection: connection.execute(query, values).fetchall())
 
     def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._reading:
             return self._reader.read(work)
 
     def _catch_up(self) -> None:
-        """Put into the index what is not there yet; without the right to write, do without."""
+        """Index what is new; do nothing without the right to write."""
         self._settle()
         rows = self._look("SELECT id FROM sessions WHERE searchable < entries", ())
         with suppress(JournalError), self._reading:
@@ -235,7 +235,7 @@ class _SqliteWriter:
                 self._ended += (key for key in idle if key not in self._ended)
 
     def tidy(self) -> bool:
-        """Put a piece of a session into the index; says whether there is more to do."""
+        """Index a part of a session; return whether there is more."""
         if not self._ended:
             return False
         try:
@@ -244,7 +244,7 @@ class _SqliteWriter:
         except JournalError as problem:
             logger.debug("not indexed yet: %s", problem)
             self._ended.clear()  # the next search does it
-        except Exception:  # of ours: the thread has to go on writing
+        except Exception:  # of ours: the thread must continue to write
             logger.exception("a session could not be indexed")
             self._ended.clear()
         return bool(self._ended)
@@ -256,7 +256,7 @@ def _end(writer: Writer, *files: File) -> None:
         file.close()
 
 
-def _tell(written: asyncio.Future[None], problem: JournalError | None) -> None:
+def _resolve(written: asyncio.Future[None], problem: JournalError | None) -> None:
     if written.done():
         return
     if problem is None:

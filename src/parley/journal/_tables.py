@@ -6,7 +6,7 @@ and of the calls of a row per frame, and its checksum tells a damaged block. `me
 texts that can be searched, and `texts` their index; both can be made again from the rest.
 
 `user_version` counts the steps of `STEPS` that a file has taken. A new file takes all of them, an
-old one those it lacks, in one transaction: whoever is killed there leaves the old file.
+old one those it lacks, in one transaction: a process that is killed there leaves the old file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 BUSY_SECONDS = 10.0
 """The time to wait for other processes that write."""
 APPLICATION_ID = 0x5061726C
-"""Tells our files from those of other programs: "Parl"."""
+"""Distinguishes our files from those of other programs: "Parl"."""
 
 
 class Damaged(sqlite3.DatabaseError):
@@ -197,7 +197,7 @@ def _prepare_search(connection: sqlite3.Connection) -> None:
 
 
 def _look_at_the_end(connection: sqlite3.Connection) -> None:
-    """Read what was written last, because that is where a file is damaged most often."""
+    """Read the latest entries, because a file is damaged most often there."""
     for table in ("blocks", "sessions"):
         connection.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
 
@@ -211,7 +211,7 @@ def has_search(connection: sqlite3.Connection) -> bool:
 
 
 def give_back_space(connection: sqlite3.Connection) -> None:
-    """Make the file as short as what is in it."""
+    """Shrink the file to its content."""
     connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
 
 

@@ -133,7 +133,7 @@ class _Reader:
     def __init__(self) -> None:
         self._texts: dict[Any, _Text] = {}
         self._present: tuple[str, int] | None = None
-        """The message without an id that goes on: its kind, and where it began."""
+        """The message without an id that may continue: its kind, and where it began."""
 
     def documents(self) -> list[Document]:
         found: list[Document] = []

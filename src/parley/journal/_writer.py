@@ -1,6 +1,6 @@
 """The thread that writes the SQLite journal, and what waits for it.
 
-Whoever puts or appends leaves it in a buffer and goes on. The thread takes all that has gathered
+`put` and `append` fill a buffer and return. The thread takes all that has gathered
 and writes it in one transaction, with one wait for the disk: at once when somebody waits for a
 commit or much has gathered, else a moment after the first of it. So a crash loses at most that
 moment, and nothing that was committed.
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 DELAY_SECONDS = 0.1
 """The maximum delay before an entry is written."""
 ENOUGH_BYTES = 1024 * 1024
-"""When so much has gathered it is written at once."""
+"""The number of buffered bytes that are written at once."""
 MAX_BYTES = 32 * 1024 * 1024
 """The maximum size of unwritten entries."""
 RETRY_SECONDS = 5.0
@@ -54,7 +54,7 @@ class Batch:
         self.entries: dict[str, list[Packed]] = {}
 
     def put(self, record: Record, fields: Sequence[str]) -> None:
-        """Take what is known of a session; what was put before stays where this is silent."""
+        """Update the record of a session; fields that are not given keep their values."""
         key = record.key
         known = self.records.get(key)
         before = self.fields.get(key, set())
@@ -67,7 +67,7 @@ class Batch:
 
 
 Step: TypeAlias = Batch | Callable[[sqlite3.Connection], object]
-"""What is written: a batch, or something else to do with the file, in its place among them."""
+"""The work of the thread, in order: batches, and other work on the file."""
 
 
 class Writer:
@@ -78,7 +78,7 @@ class Writer:
 
         Args:
             write: Writes some steps for good, all or none; a `JournalError` says why it cannot.
-            tidy: Does a piece of the work that can wait; says whether there is more.
+            tidy: Does a piece of the work that can wait; returns whether there is more.
         """
         self._write = write
         self._tidy = tidy
@@ -98,7 +98,7 @@ class Writer:
         self._dropped: dict[str, int] = {}
 
     def put(self, record: Record, fields: Sequence[str]) -> None:
-        """Take what is known of a session."""
+        """Update the record of a session."""
         with self._lock:
             if not self._is_stopping:
                 self._open_batch().put(record, fields)
@@ -242,7 +242,7 @@ class Writer:
                 self._write(steps)
         except JournalError as problem:
             return problem
-        except Exception as error:  # of ours: who waits must be told, and the next batch written
+        except Exception as error:  # of ours: callers must be notified, and the next batch written
             logger.exception("the journal has lost something that it cannot write")
             steps.clear()  # to try again would fail again
             return JournalError(f"something could not be written to the journal: {error}")

@@ -51,17 +51,17 @@ def reach_in(features: AgentFeatures) -> Reach:
     return "stdio" if features.mcp_stdio else None
 
 
-def reach_of(answer: bytes) -> Reach:
+def reach_of(result: bytes) -> Reach:
     """Return the same for an agent that has answered initialize with this."""
-    return reach_in(mcp_capabilities(answer)[0])
+    return reach_in(mcp_capabilities(result)[0])
 
 
-def offer_acp(answer: bytes) -> bytes:
+def offer_acp(result: bytes) -> bytes:
     """Return an agent's answer to initialize as one that offers MCP over ACP.
 
     It is what came if the agent does that itself, or nothing can be bridged to it.
     """
-    return answer if reach_of(answer) in (None, "acp") else with_mcp_acp(answer)
+    return result if reach_of(result) in (None, "acp") else with_mcp_acp(result)
 
 
 class Bridge:
@@ -85,9 +85,9 @@ class Bridge:
         self._opening = asyncio.Lock()
 
     @classmethod
-    def of(cls, upstream: Upstream, answer: bytes) -> Bridge:
+    def of(cls, upstream: Upstream, result: bytes) -> Bridge:
         """Return the bridge to an agent that has answered initialize with this."""
-        features, version = mcp_capabilities(answer)
+        features, version = mcp_capabilities(result)
         return cls(upstream, reach=reach_in(features), version=version)
 
     async def adapt(self, params: bytes) -> SessionSetup:

@@ -72,16 +72,16 @@ class HttpListener:
             self._access.check_host_and_origin(scope, request_headers)
             token = _token(request_headers)
         except HttpError as refused:
-            await _answer(send, refused.status)
+            await _respond(send, refused.status)
             return
         headers = _headers(scope["headers"])
         endpoint = self._endpoint(scope["path"])
         if endpoint is None:
-            await _answer(send, 404)
+            await _respond(send, 404)
         elif not endpoint.fits(token):
-            await _answer(send, 401, headers={"www-authenticate": "Bearer"})
+            await _respond(send, 401, headers={"www-authenticate": "Bearer"})
         elif scope["method"] == "POST" and not _is_json(request_headers):
-            await _answer(send, 415)
+            await _respond(send, 415)
         elif scope["method"] == "POST":
             await self._post(endpoint, headers, scope, receive, send)
         else:
@@ -109,11 +109,11 @@ class HttpListener:
         body = await _body(receive)
         message = None if body is None else decode_message(body)
         if message is None:
-            await _answer(send, 400, _refusal(-32700, "Parse error"))
+            await _respond(send, 400, _refusal(-32700, "Parse error"))
             return
         conversation = self._find_conversation(endpoint, headers)
         if conversation is None and _SESSION in headers:
-            await _answer(send, 404, _refusal(-32600, "Unknown session"))
+            await _respond(send, 404, _refusal(-32600, "Unknown session"))
             return
         session_headers: dict[str, str] = {}
         if message.get("method") == "initialize" and conversation is None:
@@ -124,9 +124,9 @@ class HttpListener:
             id = message.get("id")
             if not isinstance(id, str | int) or "method" not in message:
                 conversation.channel.receive(message)
-                await _answer(send, 202)
-            elif id in conversation.answers:
-                await _answer(send, 400, _refusal(-32600, "There is such a request already"))
+                await _respond(send, 202)
+            elif id in conversation.response_queues:
+                await _respond(send, 400, _refusal(-32600, "There is such a request already"))
             else:
                 await conversation.ask(
                     id, message, _Stream(send, session_headers), _on_disconnect(scope)
@@ -150,14 +150,14 @@ class HttpListener:
     ) -> None:
         conversation = self._find_conversation(endpoint, headers)
         if scope["method"] not in ("GET", "DELETE") or _SESSION not in headers:
-            await _answer(send, 405, headers={"allow": "POST"})
+            await _respond(send, 405, headers={"allow": "POST"})
         elif conversation is None:
-            await _answer(send, 404)
+            await _respond(send, 404)
         elif scope["method"] == "DELETE":
             await conversation.aclose()
-            await _answer(send, 204)
+            await _respond(send, 204)
         elif conversation.is_listening:
-            await _answer(send, 409)
+            await _respond(send, 409)
         else:
             await conversation.listen(_Stream(send, {}), _on_disconnect(scope))
 
@@ -167,7 +167,7 @@ class _HttpConversation:
 
     def __init__(self, channels: McpChannels, endpoint: Endpoint) -> None:
         self.channel = channels.open(endpoint.server_id, self._deliver)
-        self.answers: dict[Id, asyncio.Queue[JsonObject | None]] = {}
+        self.response_queues: dict[Id, asyncio.Queue[JsonObject | None]] = {}
         """The messages about each pending request."""
         self.is_listening = False
         """Whether the client listens to messages that concern no request."""
@@ -177,14 +177,14 @@ class _HttpConversation:
         endpoint.hang_up.add(self.aclose)
 
     def _deliver(self, message: JsonObject, about: Id | None) -> None:
-        is_answer = "method" not in message
-        queue = None if about is None else self.answers.get(about)
-        if queue is None and is_answer:
+        is_response = "method" not in message
+        queue = None if about is None else self.response_queues.get(about)
+        if queue is None and is_response:
             return  # its receiver is gone
         if queue is None:
-            open_ones = [] if self.is_listening else list(self.answers.values())
+            open_ones = [] if self.is_listening else list(self.response_queues.values())
             queue = open_ones[-1] if open_ones else self._others
-        if queue.qsize() >= MAX_WAITING and not is_answer:
+        if queue.qsize() >= MAX_WAITING and not is_response:
             logger.warning("an MCP client does not read: a message to it is lost")
             return
         queue.put_nowait(message)
@@ -193,7 +193,7 @@ class _HttpConversation:
         self, id: Id, message: JsonObject, stream: _Stream, on_disconnect: OnDisconnect
     ) -> None:
         """Pass a request on, and send the messages about it up to its response."""
-        queue = self.answers[id] = asyncio.Queue()
+        queue = self.response_queues[id] = asyncio.Queue()
         on_disconnect(lambda: self.channel.cancel(id))
         self.channel.receive(message)
         try:
@@ -201,7 +201,7 @@ class _HttpConversation:
                 await stream.event(event)
             await stream.end(event)
         finally:
-            del self.answers[id]
+            del self.response_queues[id]
 
     async def listen(self, stream: _Stream, on_disconnect: OnDisconnect) -> None:
         """Send messages that concern no request, until the client disconnects."""
@@ -221,7 +221,7 @@ class _HttpConversation:
         if self.when_closed is not None:
             self.when_closed()
         await self.channel.aclose()
-        for queue in (*self.answers.values(), self._others):
+        for queue in (*self.response_queues.values(), self._others):
             queue.put_nowait(None)
 
 
@@ -264,9 +264,9 @@ class _Stream:
                 await self.event(message)
             await self._send({"type": "http.response.body"})
         elif message is None:
-            await _answer(self._send, 404, _refusal(-32600, "The session has ended"))
+            await _respond(self._send, 404, _refusal(-32600, "The session has ended"))
         else:
-            await _answer(self._send, 200, message, self._headers)
+            await _respond(self._send, 200, message, self._headers)
 
     async def _write(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
@@ -317,7 +317,7 @@ async def _body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-async def _answer(
+async def _respond(
     send: Send,
     status: int,
     message: JsonObject | None = None,

@@ -99,8 +99,8 @@ class McpChannels:
 
     async def connect(self, channel: McpChannel) -> str:
         """Return the id of a new connection."""
-        answer = _fields(await self.request("mcp/connect", {"serverId": channel.server_id}))
-        id = answer.get("connectionId")
+        result = _fields(await self.request("mcp/connect", {"serverId": channel.server_id}))
+        id = result.get("connectionId")
         if not isinstance(id, str) or id in self._connections:
             raise RemoteProtocolError("mcp/connect was answered without a connection id of its own")
         self._connections[id] = channel
@@ -236,7 +236,7 @@ class McpChannel:
     async def _serve(self, id: Id, method: str, params: JsonObject | None) -> None:
         outcome: JsonObject
         try:
-            outcome = {"result": await self._answer(id, method, params)}
+            outcome = {"result": await self._respond(id, method, params)}
         except McpFailure as failure:
             outcome = {"error": failure.error}
         except RequestError as error:
@@ -257,7 +257,7 @@ class McpChannel:
         self._tokens = {token: each for token, each in self._tokens.items() if each != id}
         self._deliver({"jsonrpc": "2.0", "id": id, **outcome}, id)
 
-    async def _answer(self, id: Id, method: str, params: JsonObject | None) -> Any:
+    async def _respond(self, id: Id, method: str, params: JsonObject | None) -> Any:
         if method == "initialize" and await self._connect():
             return await self._request_on_connection(method, params)
         if self.connection_id is not None:
@@ -265,7 +265,7 @@ class McpChannel:
         if method == "initialize":
             self._handshake = Handshake(params or {})
             discover = Handshake.METHOD, self._handshake.with_envelope(None)
-            return self._handshake.answer(await self._request_stateless(id, *discover))
+            return self._handshake.result(await self._request_stateless(id, *discover))
         if self._handshake is None:
             return await self._request_stateless(id, method, params)
         if method == "ping":

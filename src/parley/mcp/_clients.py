@@ -179,7 +179,7 @@ class McpClients:
         if self._is_closed:
             raise McpCallFailed(name, "has ended with its session")
         if name not in self._servers:
-            raise KeyError(f"there is no MCP server {name}; there are: {', '.join(self._servers)}")
+            raise KeyError(f"there is no MCP server {name}; choose from {', '.join(self._servers)}")
         return self._servers[name]
 
     async def _do(

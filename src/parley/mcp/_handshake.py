@@ -32,18 +32,18 @@ class Handshake:
         self._version = wanted if wanted in _VERSIONS else _VERSIONS[-1]
         self._info = params.get("clientInfo")
 
-    def answer(self, discovered: Any) -> JsonObject:
+    def result(self, discovered: Any) -> JsonObject:
         """Return the answer to `initialize`, made of that to `METHOD`."""
         found = _fields(discovered)
         server = _fields(found.get("_meta")).get(f"{_KEY}serverInfo")
-        answer: JsonObject = {
+        result: JsonObject = {
             "protocolVersion": self._version,
             "capabilities": _fields(found.get("capabilities")),
             "serverInfo": server or {"name": "server", "version": "0"},
         }
         if isinstance(found.get("instructions"), str):
-            answer["instructions"] = found["instructions"]
-        return answer
+            result["instructions"] = found["instructions"]
+        return result
 
     def with_envelope(self, params: JsonObject | None) -> JsonObject:
         """Return the params of a request with the members that the newer revision requires."""

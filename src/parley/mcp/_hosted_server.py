@@ -231,8 +231,8 @@ class HostedServer:
                 del self.running[key]
         if task.cancelled():
             raise RequestCancelled
-        answer: dict[str, Any] = task.result()
-        return answer
+        result: dict[str, Any] = task.result()
+        return result
 
     def run_in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine that nothing waits for until the server is closed."""

@@ -351,16 +351,16 @@ def _check_room(server: HostedServer) -> None:
         raise McpLimitReached(f"{MAX_RUNNING} requests run in the MCP server {server.name}")
 
 
-def _written(server: HostedServer, answer: Any) -> Raw:
+def _written(server: HostedServer, result: Any) -> Raw:
     """Return the JSON of an answer; half a surrogate pair in a text becomes U+FFFD.
 
     Raises:
         McpLimitReached: It is longer than a message may be.
     """
     try:
-        written = msgspec.json.encode(answer)
+        written = msgspec.json.encode(result)
     except UnicodeEncodeError:
-        written = msgspec.json.encode(_as_unicode(answer))
+        written = msgspec.json.encode(_as_unicode(result))
     if len(written) > MAX_RESULT_BYTES:
         raise McpLimitReached(
             f"The MCP server {server.name} answers {len(written)} bytes; "

@@ -135,7 +135,7 @@ async def _options(app: ChatApp, _: str) -> None:
     options = chat.conversation.transcript.config_options
     chosen = await app.push_screen_wait(OptionPicker(options))
     if chosen is not None and not isinstance(chosen, str):
-        await chat.conversation.set_option(*chosen)
+        await chat.conversation.set_config_option(*chosen)
 
 
 async def _fork(app: ChatApp, _: str) -> None:

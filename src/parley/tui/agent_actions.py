@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["cancel_one", "fork_session", "set_provider"]
 
 _OPEN = ("pending", "in_progress")
+_CLOSE_TIMEOUT = 5.0
+"""The seconds that an agent has to close a session that is resumed in another tab."""
 
 
 async def fork_session(app: ChatApp, chat: Chat) -> Record | None:
@@ -38,8 +41,10 @@ async def fork_session(app: ChatApp, chat: Chat) -> Record | None:
         return None
     forked = await connection.fork_session(session.id, session.cwd)
     if connection.features.close:
-        with suppress(AcpError):  # the fork exists; an agent that keeps it open, too, may resume it
-            await forked.close()
+        # The fork exists; an agent that keeps it open, or does not respond, may still resume it.
+        with suppress(AcpError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_TIMEOUT):
+                await forked.close()
     recorder = connection.recorder
     known = None if recorder is None else recorder.record_of(forked.id)
     return known or Record(

@@ -148,3 +148,15 @@ async def test_a_running_turn_ends_before_the_server_has_shut_down() -> None:
         await lifespan.task
         with pytest.raises(ConnectionClosed):
             await connection.new_session()
+
+
+async def test_an_agent_can_be_served_again_after_its_application_was_closed() -> None:
+    agent = echoing()
+    for _ in range(2):
+        app = agent.asgi(tokens=[TOKEN])
+        async with (
+            served(app) as base,
+            connect(f"{base}/acp", "/", remote=Remote(token=TOKEN)) as connection,
+        ):
+            assert await (await connection.new_session()).ask("Hello") == "Hello"
+            await app.aclose()

@@ -71,7 +71,7 @@ async def test_a_turn_reads_the_value_that_the_user_has_set(version: int) -> Non
     async with pair(agent, versions=(version,)) as client:
         session = await client.new_session()
         assert await session.ask("Hello") == "FAST"
-        await session.set_option("model", "good")
+        await session.set_config_option("model", "good")
         assert await session.ask("Hello") == "GOOD"
 
 
@@ -122,7 +122,7 @@ async def test_a_session_keeps_its_values_where_the_option_still_has_them(
     async with pair(agent) as client:
         session = await client.new_session()
         for id, value in (("model", "good"), ("tone", "curt"), ("loud", "yes")):
-            await session.set_option(id, value)
+            await session.set_config_option(id, value)
     later = counting_agent(AgentFeatures(fork=True), store=agent.store)
     later.option("model", ["fast", "good", "better"])
     later.option("tone", ["polite", "kind"])

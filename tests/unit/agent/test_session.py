@@ -44,7 +44,7 @@ async def test_title_usage_notices_commands_and_options_are_reported() -> None:
         await turn.plan(["One", entry], plan_id="mine")
         await turn.update(v2.AgentMessage(message_id="m", content=[text_block("whole")]))
         seen.extend((session.title, session.option("loud"), session.config_options))
-        with pytest.raises(KeyError, match="there is no option 'nope'; there are loud"):
+        with pytest.raises(KeyError, match="there is no option 'nope'; choose from loud"):
             session.option("nope")
 
     async with connected_client(agent) as client:

@@ -1,4 +1,4 @@
-"""`parley` in this process: for command lines of which an exit code and some lines are wanted."""
+"""`parley` in this process, for command lines without a terminal or an agent."""
 
 from __future__ import annotations
 

@@ -38,6 +38,15 @@ from .command_line import CommandLine
         (("xyzzy",), "there is no command 'xyzzy'; see `parley --help`"),
         (("--nonsense",), "unrecognized arguments: --nonsense; see `parley --help`"),
         (("nes", "demo", "--nope"), "unrecognized arguments: --nope; see `parley nes demo --help`"),
+        (
+            ("run", "--sesion", "x"),
+            "unrecognized arguments: --sesion; did you mean --session?; see",
+        ),
+        (
+            ("sessions", "list", "--limt=3"),
+            "unrecognized arguments: --limt=3; did you mean --limit?",
+        ),
+        (("--versoin",), "unrecognized arguments: --versoin; did you mean --version?; see"),
         (("nes", "--nope"), "unrecognized arguments: --nope; see `parley nes --help`"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 from typing import Literal
 
 import pytest
+from msgspec import structs
 
 from parley.cli.display import Display, JsonLines, Quiet, Readable
 from parley.client import PermissionDecision, TurnResult
@@ -147,6 +148,14 @@ def decided(
         by=by,
         verdict=Verdict("allow" if is_chosen else "deny", "rule 3"),
     )
+
+
+def test_a_question_that_is_only_a_path_or_a_command_shows_its_kind(capsys: Captured) -> None:
+    question = decided("policy", is_chosen=True)
+    request = structs.replace(question.request, title="ls -la")
+    subject = Subject(kind="execute", commands=("ls -la",))
+    Readable().decision(structs.replace(question, request=request, subject=subject))
+    assert capsys.readouterr().err.rstrip() == "? execute: ls -la: Yes (rule 3)"
 
 
 def test_json_has_one_event_a_line_and_no_control_characters(capsys: Captured) -> None:

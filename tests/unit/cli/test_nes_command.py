@@ -33,7 +33,7 @@ def repository(tmp_path: Path) -> Repository:
         (["nes", "eval", "/nowhere"], "there is no folder /nowhere"),
         (["nes", "eval", "{}/a.py"], "a.py is a file; name the folder of a git repository"),
         (["nes", "eval", "{}", "{}/../project"], "project is named twice"),
-        (["nes", "eval", "{}", "--since", "nonsense"], "since 'nonsense': that is no date"),
+        (["nes", "eval", "{}", "--since", "nonsense"], "since 'nonsense': not a date"),
         (["nes", "eval", "{}", "--since", "2026-01-01"], "commit to replay since 2026-01-01 in"),
         (["nes", "eval", "{}", "--plot", "out.png"], "draws SVG and nothing else: name the file"),
         (["nes", "eval", "{}", "--model", "m"], "a model needs an address: add --model-url URL"),

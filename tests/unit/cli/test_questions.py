@@ -97,11 +97,11 @@ async def test_one_of_several_is_chosen_by_its_number(capsys: pytest.CaptureFixt
 async def test_the_user_learns_which_answers_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     questions = Answered("may\x1bbe", "1")
     await questions.ask(asked())
-    assert questions.prompts == ["choose 1-3 or y or n (nothing: no answer):"] * 2
+    assert questions.prompts == ["choose 1-3 or y or n (Enter: no answer):"] * 2
     assert capsys.readouterr().err.splitlines()[-1] == "  'may␛be' is not 1-3 or y or n"
     alone = Answered("y", "1")
     await alone.ask(asked(option("always", "allow_always")))
-    assert alone.prompts == ["choose 1 (nothing: no answer):"] * 2
+    assert alone.prompts == ["choose 1 (Enter: no answer):"] * 2
 
 
 @pytest.mark.requirement("SAFE-USER-02")
@@ -122,7 +122,7 @@ async def test_what_it_is_about_stands_between_the_agents_words_and_the_choices(
         "    │ Clean␛ up",
         "    │ $ ls",
         "    │   1) yes",
-        "  This is what it is about:",
+        "  Details:",
         "    input.timeout: 3",
         "    execute: /w/a:7",
         "    $ rm -rf /",
@@ -130,7 +130,7 @@ async def test_what_it_is_about_stands_between_the_agents_words_and_the_choices(
         "  1) always",
         "  2) once (allows it once)",
         "  3) no",
-        "  ys, yp, ns, np) the same from now on, in this session (s) or project (p)",
+        "  ys, yp, ns, np) remember it for this session (s) or project (p)",
     ]
 
 
@@ -145,7 +145,7 @@ async def test_the_agents_words_are_bounded_and_counted(capsys: pytest.CaptureFi
         "    │ line 0",
         "    │ line 1",
     ]
-    assert shown[8:10] == ["    │ … 25 more lines", "  It does not say what it is about."]
+    assert shown[8:10] == ["    │ … 25 more lines", "  There are no details."]
 
 
 @pytest.mark.requirement("SAFE-USER-02")
@@ -163,9 +163,9 @@ async def test_no_row_is_wider_than_the_terminal_or_begins_without_a_mark(
     assert head == "? coder asks for permission to run a command. It says:"
     for row in rows:
         assert len(row) + row.count("漢") <= 80, row
-        assert re.match("    (?:[│┊$>] |path: |input\\.)|  (?:This is|! These are|1\\) No)", row), (
-            row
-        )
+        assert re.match(
+            "    (?:[│┊$>] |path: |input\\.)|  (?:Details:|! These are|1\\) No)", row
+        ), row
     assert rows[-1].startswith("  1) No")
     assert rows[-1].endswith(" (always allows it)")
 
@@ -240,7 +240,7 @@ async def test_a_command_in_several_forms_is_shown_once(
         },
     ) == [
         "? coder asks for permission to run a command.",
-        "  This is what it is about:",
+        "  Details:",
         "    input.timeout: 3",
         "    $ /bin/bash -lc 'make test'",
         "    in /",
@@ -259,7 +259,7 @@ async def test_a_question_does_not_repeat_its_diff_as_input(
     ) == [
         "? coder asks for permission to edit a file. It says:",
         "    │ May I?",
-        "  This is what it is about:",
+        "  Details:",
         "    ± create /w/a",
         "    ± @@ -0,0 +1 @@",
         "    ± +one",

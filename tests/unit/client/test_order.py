@@ -149,7 +149,7 @@ async def test_the_body_of_a_loop_may_ask_the_agent_in_its_own_session() -> None
             if isinstance(event, v2.AgentMessageChunk):
                 seen.append(text_of(event))
                 if len(seen) == 1:
-                    await session.set_option("model", "fast")
+                    await session.set_config_option("model", "fast")
                     seen.append("set")
         await task
         assert seen == ["a", "set", "b", "c"]
@@ -161,7 +161,7 @@ async def test_a_response_to_somebody_else_waits_for_the_loop() -> None:
         first = asyncio.ensure_future(anext(loop))
         await remote.accept()
         await first
-        other = asyncio.create_task(session.set_option("model", "fast"))
+        other = asyncio.create_task(session.set_config_option("model", "fast"))
         request = await remote.take("session/set_config_option")
         remote.say("a")
         remote.respond(request, {"configOptions": []})

@@ -64,7 +64,7 @@ SESSION = {
     "is_replaying",
     "opening",
     "prompt",
-    "set_option",
+    "set_config_option",
     "tool_call_of",
     "transcript",
     "until_idle",

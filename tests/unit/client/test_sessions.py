@@ -10,6 +10,7 @@ import pytest
 
 from parley.agent import Agent, AgentSession, Turn
 from parley.client import Connection, Session
+from parley.client._connection import MAX_EMPTY_PAGES
 from parley.errors import (
     LocalProtocolError,
     OptionRefused,
@@ -227,6 +228,17 @@ async def test_an_agent_that_lists_the_same_page_forever_is_stopped() -> None:
             await listing
 
 
+async def test_an_agent_that_lists_empty_pages_forever_is_stopped() -> None:
+    async with connected() as (connection, remote):
+        pages = connection.list_sessions()
+        listing = asyncio.ensure_future(anext(pages))
+        for number in range(MAX_EMPTY_PAGES):
+            page: Message = {"sessions": [], "nextCursor": str(number)}
+            remote.respond(await remote.take("session/list"), page)
+        with pytest.raises(RemoteProtocolError, match="100 pages without a session in a row"):
+            await listing
+
+
 async def test_information_about_a_session_by_its_id() -> None:
     async with connected({"capabilities": EVERYTHING}) as (agent, remote):
         await open_session(agent, remote)
@@ -285,12 +297,14 @@ async def test_setting_an_option_changes_the_transcript() -> None:
     async with opened() as (session, remote):
         response = {"configOptions": [{**OPTION, "currentValue": True}]}
         method = "session/set_config_option"
-        params, options = await exchange(remote, session.set_option("fast", True), method, response)
+        params, options = await exchange(
+            remote, session.set_config_option("fast", True), method, response
+        )
         assert params == {"type": "boolean", "sessionId": "s", "configId": "fast", "value": True}
         assert session.transcript.config_options == options
-        params, _ = await exchange(remote, session.set_option("m", "x"), method, response)
+        params, _ = await exchange(remote, session.set_config_option("m", "x"), method, response)
         assert params == {"type": "id", "sessionId": "s", "configId": "m", "value": "x"}
-        refused = asyncio.create_task(session.set_option("m", "y"))
+        refused = asyncio.create_task(session.set_config_option("m", "y"))
         remote.refuse(await remote.take(method), -32602, "No such value")
         with pytest.raises(OptionRefused, match="m='y': No such value"):
             await refused
@@ -320,7 +334,18 @@ async def test_a_wrong_option_and_a_wrong_value_are_the_same_kind_of_error() -> 
             ("size", "b", "does not accept size='b': There is no option 'size'"),
         ):
             with pytest.raises(OptionRefused, match=re.escape(problem)):
-                await session.set_option(config_id, value)
+                await session.set_config_option(config_id, value)
+
+
+async def test_a_misspelled_option_is_suggested_whatever_the_agent_responds() -> None:
+    async with opened() as (session, remote):
+        remote.update("config_option_update", configOptions=[OPTION])
+        await remote.is_read()
+        setting = asyncio.create_task(session.set_config_option("fats", True))
+        request = await remote.take("session/set_config_option")
+        remote.refuse(request, -32602, "Invalid params")
+        with pytest.raises(OptionRefused, match="Invalid params; did you mean fast"):
+            await setting
 
 
 async def test_one_tool_call_or_terminal_is_cancelled() -> None:

@@ -128,7 +128,10 @@ def test_every_key_is_read() -> None:
         ("agents = 3", "agents: expected a table, found a whole number"),
         ("[agents]\nx = 'a b'", "agents.x: expected a table, as in [agents.x]"),
         ("[agents.x]\ncomand = 'a'", "agents.x.comand is not known; did you mean command?"),
-        ("[agents.x]\nzzz = 1", "agents.x.zzz is not known; there are command, args, env, inherit"),
+        (
+            "[agents.x]\nzzz = 1",
+            "agents.x.zzz is not known; choose from command, args, env, inherit",
+        ),
         ("[agents.x]\ncommand = 5", "agents.x.command: expected a string or a list, found a"),
         ("[agents.x]\ncommand = [5]", "agents.x.command[0]: expected a string, found a whole"),
         ("[agents.x]\nargs = ['a']", "agents.x.command is missing"),
@@ -182,7 +185,7 @@ def test_an_agent_is_found_by_its_name_and_near_misses_are_hinted_at() -> None:
     assert read.find("nope") is None
     with pytest.raises(ConfigError, match="did you mean 'opencode'"):
         read.agent("opncode")
-    with pytest.raises(ConfigError, match="there are opencode, claude"):
+    with pytest.raises(ConfigError, match="choose from opencode, claude"):
         read.agent("zzz")
     with pytest.raises(ConfigError, match="parley agents add zzz"):
         Config(path=Path("x")).agent("zzz")

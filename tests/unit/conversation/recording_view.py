@@ -1,4 +1,4 @@
-"""A view that records what it gets, and gives the answers that it was set up with."""
+"""A view that records its calls and returns prepared answers."""
 
 from __future__ import annotations
 

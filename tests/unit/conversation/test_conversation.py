@@ -227,9 +227,9 @@ async def test_options_modes_title_usage_and_commands() -> None:
         option = conversation.transcript.config_options[0]
         await view.until(lambda: _value(conversation) == "code")
         assert isinstance(option, v2.SessionConfigSelect)
-        await conversation.set_option(option.config_id, "ask")
+        await conversation.set_config_option(option.config_id, "ask")
         assert isinstance(view.failures[0], OptionRefused)
-        await conversation.set_option(option.config_id, "unknown")
+        await conversation.set_config_option(option.config_id, "unknown")
         assert isinstance(view.failures[1], OptionRefused)
     agent.check()
 

@@ -119,7 +119,7 @@ async def test_a_death_between_turns_is_noticed(tmp_path: Path) -> None:
         conversation.send("kept")
         assert [each.text for each in conversation.queue] == ["kept"]
         await conversation.cancel()
-        await conversation.set_option("mode", "x")
+        await conversation.set_config_option("mode", "x")
         assert len(view.failures) == 1
         assert conversation.state == "dead"
 

@@ -52,12 +52,12 @@ def client(
 
 @asynccontextmanager
 async def open_host(
-    target: Any = None, *, version: int = 2, **options: Any
+    target: Any = None, *, name: str = "the agent", version: int = 2, **options: Any
 ) -> AsyncGenerator[AgentHost, None]:
     """Host an agent; by default the demo agent of this process, up to a version."""
     if target is None:
         target = demo_agent(versions=range(1, version + 1))
-    host = AgentHost("the agent", target, **options)
+    host = AgentHost(name, target, **options)
     try:
         yield host
     finally:

@@ -13,6 +13,7 @@ from parley.client import Remote, connect
 from parley.errors import ConfigError, ConnectFailed, InternalError, Unauthorized
 from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import Event
+from parley.gateway.limits import GatewayLimits, HostLimits
 from parley.gateway.owners import MemoryOwners
 from parley.gateway.service import Service, open_service
 from parley.transport.http._tokens import load_or_create_token, new_token, token_path
@@ -168,9 +169,19 @@ async def test_the_log_says_which_host_and_origin_is_refused_shortly() -> None:
     ]
 
 
-async def test_who_is_let_in_is_told_the_names_of_the_agents_and_nobody_else() -> None:
-    agents = [AgentSettings(name=name, target=DEMO) for name in ("one", "two")]
-    settings = Settings(http=HERE, agents=agents)
+TWO = [AgentSettings(name=name, target=DEMO) for name in ("one", "two")]
+
+
+async def test_the_agents_of_a_service_share_one_limit_on_histories() -> None:
+    limits = GatewayLimits(host=HostLimits(total_history_bytes=1_000))
+    settings = Settings(http=HERE, agents=TWO, limits=limits)
+    async with open_service(settings, on_event=lambda event: None, owners=MemoryOwners()) as it:
+        first, second = it.gateway
+        assert first.histories is second.histories
+
+
+async def test_only_authorized_clients_learn_the_names_of_the_agents() -> None:
+    settings = Settings(http=HERE, agents=TWO)
     async with open_service(settings, on_event=lambda event: None, owners=MemoryOwners()) as it:
         for path in ("/acp/three", "/", "/acp/"):
             told = await get(it, path, f"authorization: Bearer {load_or_create_token()}")

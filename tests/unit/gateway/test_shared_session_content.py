@@ -37,9 +37,9 @@ async def test_a_mode_of_version_1_is_set_by_anybody_and_everybody_learns_it() -
         async with client(host, versions=(1,)) as one, client(host, versions=(1,)) as two:
             session = await one.new_session()
             followed = await attach(two, session)
-            await followed.set_option("mode", "code")
+            await followed.set_config_option("mode", "code")
             await wait_until(lambda: _mode(session) == _mode(followed) == "code")
-            await session.set_option("mode", "ask")
+            await session.set_config_option("mode", "ask")
             await wait_until(lambda: _mode(session) == _mode(followed) == "ask")
         answering.cancel()
         await asyncio.wait({answering})

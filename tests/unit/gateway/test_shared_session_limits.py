@@ -9,6 +9,7 @@ import pytest
 from parley.client import Session
 from parley.errors import RequestError
 from parley.gateway import Gateway, HostLimits
+from parley.gateway.history_budget import HistoryBudget
 from parley.gateway.metrics import Metrics
 from parley.schema import v2
 
@@ -74,20 +75,22 @@ async def test_all_sessions_together_are_bounded_and_the_least_recently_used_is_
         assert host.histories.total_bytes == 0
 
 
-async def test_the_agents_of_a_gateway_share_the_bound() -> None:
-    limits = HostLimits(total_history_bytes=150_000)
-    async with open_host(limits=limits) as first, open_host(limits=limits) as second:
-        second.name = "another"
-        Gateway([first, second])
-        async with client(first) as one, client(second) as two:
-            forgotten, kept = await one.new_session(), await two.new_session()
-            await forgotten.ask("x" * 30_000)
-            await kept.ask("x" * 30_000)
-            (before,), (after,) = first.sessions, second.sessions
-            assert (before.is_truncated, after.is_truncated) == (True, False)
-            assert before.history_bytes == 0
-            metrics = Metrics(Gateway([first, second])).text()
-            assert f'parley_history_bytes{{agent="another"}} {after.history_bytes}' in metrics
+async def test_agents_that_share_a_budget_are_bounded_together() -> None:
+    histories = HistoryBudget(150_000)
+    async with (
+        open_host(histories=histories) as first,
+        open_host(name="another", histories=histories) as second,
+        client(first) as one,
+        client(second) as two,
+    ):
+        forgotten, kept = await one.new_session(), await two.new_session()
+        await forgotten.ask("x" * 30_000)
+        await kept.ask("x" * 30_000)
+        (before,), (after,) = first.sessions, second.sessions
+        assert (before.is_truncated, after.is_truncated) == (True, False)
+        assert before.history_bytes == 0
+        metrics = Metrics(Gateway([first, second])).text()
+        assert f'parley_history_bytes{{agent="another"}} {after.history_bytes}' in metrics
 
 
 async def test_a_fork_counts_what_it_inherits() -> None:

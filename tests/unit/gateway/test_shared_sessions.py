@@ -164,9 +164,9 @@ async def test_a_controller_cancels_and_sets_options_for_everybody(
     ):
         session = await one.new_session()
         followed = await attach(two, session)
-        await followed.set_option("letter", "b")
+        await followed.set_config_option("letter", "b")
         await wait_until(lambda: _letter(session) == _letter(followed) == "b")
-        await session.set_option("letter", "a")
+        await session.set_config_option("letter", "a")
         await wait_until(lambda: _letter(followed) == "a")
         slow = asyncio.create_task(session.prompt("slow")._state.wait())
         await wait_until(lambda: session.transcript.state == "running")

@@ -1,4 +1,4 @@
-"""A recorder with a session, and what has become of it."""
+"""A recorder with a session, and readers of its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent with MCP clients at work, joined with a client of ours."""
+"""An agent with MCP clients, joined with one of Parley's clients."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_what_the_agent_does_not_name_is_not_allowed_by_a_pattern_but_denied() -
 
 
 def test_a_flag_that_is_no_rule_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--allow eat:x: there is no kind 'eat'; there are "):
+    with pytest.raises(ConfigError, match="--allow eat:x: there is no kind 'eat'; choose from "):
         parse_flags(["eat:x"], "allow")
     with pytest.raises(ConfigError, match="--deny reed: there is no kind 'reed'; did you mean 're"):
         parse_flags(["reed"], "deny")

@@ -1,4 +1,4 @@
-"""A component that is a process: a proxy or an agent that does what its command line says."""
+"""A component process: a proxy or an agent, selected by its command line."""
 
 from __future__ import annotations
 

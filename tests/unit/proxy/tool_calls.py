@@ -1,4 +1,4 @@
-"""Agents that take MCP servers over ACP, and what they say to the servers of a proxy."""
+"""Agents that accept MCP servers over ACP, and their calls to the servers of a proxy."""
 
 from __future__ import annotations
 

@@ -106,8 +106,8 @@ async def test_options_and_commands_are_replayed(version: int) -> None:
     tape = FrameRecorder()
     async with pair(agent, versions=(version,), observer=tape) as client:
         session = await client.new_session()
-        await session.set_option("tone", "curt")
-        await session.set_option("loud", True)
+        await session.set_config_option("tone", "curt")
+        await session.set_config_option("loud", True)
         await session.ask("go")
         check(tape, session.transcript)
         assert session.transcript.commands

@@ -190,8 +190,8 @@ async def test_other_requests_are_answered_from_the_record_in_their_order(versio
     async with pair(keeper(), **options(version, tape)) as client:
         session = await client.new_session()
         [listed] = [each async for each in client.list_sessions()]
-        await session.set_option("loud", True)
-        await session.set_option("loud", False)
+        await session.set_config_option("loud", True)
+        await session.set_config_option("loud", False)
         await session.ask("one")
         live = transcript_contents(session.transcript)
     async with connect(Replay(tape.frames), **options(version)) as client:
@@ -200,7 +200,7 @@ async def test_other_requests_are_answered_from_the_record_in_their_order(versio
         with pytest.raises(MethodNotFound, match="no answer to this session/list"):
             [each async for each in client.list_sessions()]
         for value in (True, False):
-            [option] = await session.set_option("loud", value)
+            [option] = await session.set_config_option("loud", value)
             assert isinstance(option, v2.SessionConfigBoolean)
             assert option.current_value is value
         await session.ask("one")

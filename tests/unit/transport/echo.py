@@ -1,4 +1,4 @@
-"""A program on `StdioTransport` that sends each frame back and, as told, soils its stdout.
+"""A program on `StdioTransport` that echoes frames and, on request, prints to its stdout.
 
 The arguments name what it does besides: before the transport is made, at each frame, or at its end.
 """

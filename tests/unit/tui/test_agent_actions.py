@@ -93,14 +93,17 @@ async def test_a_fork_opens_in_a_tab_of_its_own(tmp_path: Path) -> None:
         assert "sun" not in "".join(each.text for each in first.conversation.transcript.messages)
 
 
-async def test_a_fork_opens_even_if_the_agent_refuses_to_close_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("responds", [True, False], ids=["refuses", "hangs"])
+async def test_a_fork_opens_even_if_the_agent_does_not_close_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, responds: bool
 ) -> None:
     refused: list[str] = []
 
     async def refuse(session: Session) -> None:
         refused.append(session.id)
-        raise InternalError("never")
+        if responds:
+            raise InternalError("never")
+        await asyncio.Event().wait()
 
     monkeypatch.setattr(Session, "close", refuse)
     program = tmp_path / "keeper.py"

@@ -181,7 +181,7 @@ async def test_an_option_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
         async def set_option(config_id: str, value: str | bool) -> None:
             asked.append((config_id, value))
 
-        monkeypatch.setattr(talk.chat.conversation, "set_option", set_option)
+        monkeypatch.setattr(talk.chat.conversation, "set_config_option", set_option)
         await talk.press("f2")
         await talk.until(lambda: isinstance(talk.app.screen, OptionPicker))
         await talk.press("enter", "down", "enter")

@@ -1,8 +1,8 @@
-"""Replays a commit as somebody works who takes what is right: what does it save?
+"""Replays a commit as a person who accepts correct suggestions: how many keys does that save?
 
-After every change it is asked. An edit all of which stays is taken and saves its keys but the one
-that takes it; a right jump decides what is changed next and saves nothing; anything else is
-rejected and costs a key. What is not suggested is typed, in the order of the plan.
+A suggestion is requested after every change. An edit that is entirely correct is accepted and saves
+its keys, except the one that accepts it. A correct jump decides the next change and saves nothing.
+Anything else is rejected and costs a key. The rest is typed, in the order of the plan.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Chained(Struct, frozen=True, kw_only=True):
 
 
 async def chain(plan: Plan, root: Path, driver: Driver) -> Chained:
-    """Work through a commit and take what is right."""
+    """Work through a commit and accept correct suggestions."""
     keys = saved = accepted = rejected = 0
     fault: str | None = None
     for sitting in sittings(plan, root, driver):
@@ -83,8 +83,8 @@ class _Work:
         await sitting.make(self._todo.pop(0))
         await sitting.driver.settle()
         while True:
-            answer = await sitting.ask()
-            proposal = answer.proposals[0] if answer.proposals else None
+            reply = await sitting.ask()
+            proposal = reply.proposals[0] if reply.proposals else None
             if proposal is not None and await self._take(proposal):
                 continue
             if not self._todo:
@@ -92,7 +92,7 @@ class _Work:
             await sitting.make(self._todo.pop(0))
 
     async def _take(self, proposal: Proposal) -> bool:
-        """Take what is right and reject what is not; tell whether something was changed."""
+        """Accept a correct suggestion and reject others; return whether something was changed."""
         sitting = self._sitting
         path = path_of(sitting.root, proposal.uri)
         following = self._todo[0] if self._todo else None
@@ -107,7 +107,7 @@ class _Work:
                 return True
         self.rejected += 1
         self.saved -= 1
-        await sitting.driver.tell(proposal, "rejected")
+        await sitting.driver.report_outcome(proposal, "rejected")
         return False
 
     async def _jump(self, proposal: JumpProposal, path: str) -> None:
@@ -116,7 +116,7 @@ class _Work:
         if there is not None:
             self._todo.sort(key=lambda each: each != there)
         self.accepted += 1
-        await self._sitting.driver.tell(proposal, "accepted")
+        await self._sitting.driver.report_outcome(proposal, "accepted")
 
     def _is_inside(self, effect: Effect) -> bool:
         """Return whether all that changes is inside one remaining change, as a part of it."""
@@ -130,7 +130,7 @@ class _Work:
     async def _accept(self, proposal: Proposal, path: str, effect: Effect) -> None:
         sitting = self._sitting
         await sitting.open(path)
-        await sitting.driver.tell(proposal, "accepted")
+        await sitting.driver.report_outcome(proposal, "accepted")
         self.accepted += 1
         self.saved -= 1
         for hunk in effect.made:

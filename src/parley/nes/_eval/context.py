@@ -25,7 +25,7 @@ class Context:
         self._edits: list[v2.NesEditHistoryEntry] = []
 
     def changed(self, uri: str, changes: Iterable[Change]) -> None:
-        """Keep what was changed in a document: whole lines."""
+        """Record a change of a document, as whole lines."""
         for each in changes:
             edit = Edit(uri=uri, line=each.span.start.line, old=each.old, new=each.new)
             diff = diff_of(edit, uri.rpartition("/")[2])
@@ -37,10 +37,10 @@ class Context:
         documents: Iterable[Document],
         current: Document,
     ) -> v2.NesSuggestContext | None:
-        """Return what the agent wants to know; None if that is nothing.
+        """Return the context that the agent requested; None if it requested none.
 
         Args:
-            wanted: What the agent has asked for.
+            wanted: The context that the agent requested.
             documents: The documents that are open.
             current: The one that the question is about, which comes first.
         """

@@ -51,7 +51,7 @@ class Driver(Protocol):
         """Ask what comes next."""
         ...
 
-    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
+    async def report_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
         """Report the outcome of a suggestion."""
         ...
 
@@ -107,14 +107,14 @@ class EngineDriver:
         self._session.focused(document, Spot(0, 0), Span(Spot(0, 0), document.end))
 
     async def change(self, path: str, span: Span, text: str) -> None:
-        """Change a file and tell it."""
+        """Change a file and report the change."""
         document = self._documents[path]
         change = document.edit(span, text)
         document.version += 1
         self._session.changed(document, [change])
 
     async def settle(self) -> None:
-        """Wait until the engine has read the project, if it can tell: by a method `settled`."""
+        """Wait until the engine has read the project, if it has a method `settled`."""
         settled: Any = getattr(self._session, "settled", None)
         if settled is not None:
             await settled()
@@ -131,7 +131,7 @@ class EngineDriver:
         took = (perf_counter() - begun) * 1000
         return Answer(proposals, took, getattr(self._session, "model_state", None))
 
-    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
+    async def report_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
         """Report the outcome of a suggestion."""
         self._session.on_outcome(proposal, outcome)
 

@@ -1,4 +1,4 @@
-"""The files of a commit while its changes are made one by one: what they are, and what is left."""
+"""The files of a commit while its changes are made one by one, and the changes that are left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .corpus import Commit, Hunk
 
 
 class Made:
-    """A change that was made: what to tell about it."""
+    """A change that was made, as it is reported."""
 
     def __init__(self, path: str, start: int, count: int, lines: Sequence[str]) -> None:
         self.path = path
@@ -74,7 +74,7 @@ class EditorSession:
         return Made(hunk.path, start, len(hunk.old), hunk.new)
 
     def make_part(self, hunk: Hunk, lines: Sequence[str]) -> Hunk:
-        """Make a part of a change, so that these lines stand there; returns what is left of it."""
+        """Make a part of a change, so that these lines stand there; return the rest of it."""
         start = self.start(hunk)
         self._files[hunk.path][start : start + len(hunk.old)] = lines
         rest = Hunk(hunk.path, hunk.start, tuple(lines), hunk.new, hunk.is_import)
@@ -84,7 +84,7 @@ class EditorSession:
         return rest
 
     def _move(self, hunk: Hunk, lines: int) -> None:
-        """Move what is below a change."""
+        """Move the changes below a change."""
         for each in self._hunks[hunk.path]:
             if each.start > hunk.start:
                 self._starts[_key(each)] += lines
@@ -96,5 +96,5 @@ class EditorSession:
 
 
 def _key(hunk: Hunk) -> tuple[str, int]:
-    """Return what a change is known by, also when a part of it is made."""
+    """Return the identity of a change, which does not change when a part of it is made."""
     return hunk.path, hunk.start

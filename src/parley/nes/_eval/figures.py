@@ -41,7 +41,7 @@ RATES = {
 
 `speaks`: of all instances. `exact`, `step`, `location`: of all suggestions, those at the end
 included; with `_live`, without those. `false_at_end`: of the instances with nothing left to do.
-`helped`: commits with at least one exact suggestion. `saved`: keys, when what is right is taken.
+`helped`: commits with at least one exact suggestion. `saved`: keys, if correct ones are accepted.
 `recall_exact`: of the instances with something left to do. `next`: exact, and what came next in
 this order. `reverses`, `breaks`: of the suggestions that change something.
 """
@@ -49,7 +49,7 @@ DRAWS = 1000
 
 
 class Rate(NamedTuple):
-    """A share, and what it is with 95 % confidence; nothing where there is nothing to count."""
+    """A share with its 95 % confidence interval; None where there is nothing to count."""
 
     value: float | None
     low: float | None
@@ -89,8 +89,8 @@ def figures_of(
 
     Args:
         outcomes: What came of instances.
-        chained: What came of the same commits when what is right is taken.
-        is_counted: Tells which suggestions count; where another one is shown, it is silent.
+        chained: The same commits, replayed with correct suggestions accepted.
+        is_counted: Returns whether a suggestion counts; one that does not counts as none.
         seed: For the intervals.
     """
     saved = {(each.repository, each.commit, each.order, each.view): each for each in chained}

@@ -32,15 +32,15 @@ _SHOW = (
 
 
 _NOW = 5
-"""The seconds for which an answer of git is current."""
+"""The seconds for which output of git is current."""
 
 
 class HistoryError(Exception):
-    """Git cannot tell: there is no such repository, or no such commit."""
+    """Git failed: there is no such repository, or no such commit."""
 
 
 class GitMissing(HistoryError):
-    """There is no git that could be started."""
+    """Git cannot be started."""
 
 
 class Range(NamedTuple):
@@ -80,7 +80,7 @@ class Diff(Struct, frozen=True):
 
 
 class History:
-    """The commits of a repository; those that touch a folder in it, if that is what is named."""
+    """The commits of a repository; only those that touch a folder in it, if one is named."""
 
     def __init__(self, folder: str | Path, name: str = "") -> None:
         """Take a repository, bare or not, or a folder in one.
@@ -90,7 +90,7 @@ class History:
             name: The name; by default that of its folder, or of the folder around that.
 
         Raises:
-            HistoryError: It is none.
+            HistoryError: It is not a repository.
             GitMissing: Git is not there.
         """
         self.folder = Path(folder)
@@ -135,7 +135,7 @@ class History:
         word = self._git("rev-parse", f"--since={date}").decode().strip()
         if int(word.partition("=")[2]) > time.time() - _NOW:
             example = "write it as 2025-01-31, or as '3 months ago'"
-            raise HistoryError(f"since {date!r}: that is no date in the past; {example}")
+            raise HistoryError(f"since {date!r}: not a date in the past; {example}")
         return word
 
     def diffs(self, ids: Sequence[str], patterns: Sequence[str]) -> Iterator[Diff]:
@@ -188,13 +188,13 @@ class History:
                 env={**environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"},
             )
         except FileNotFoundError as error:
-            told = "git is not installed, or not in PATH; it is what reads the commits"
-            raise GitMissing(told) from error
+            problem = "git is not installed, or not in PATH; it is what reads the commits"
+            raise GitMissing(problem) from error
         except OSError as error:
             raise GitMissing(f"git cannot be started: {error}") from error
         if done.returncode:
-            told = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
-            raise HistoryError(f"{self.folder}: {told or 'git failed'}")
+            problem = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ")
+            raise HistoryError(f"{self.folder}: {problem or 'git failed'}")
         return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""The moments of a commit at which a suggestion is asked for.
+"""The moments of a commit at which a suggestion is requested.
 
 In which order a person made the changes of a commit is not known, so there are three: *canonical*,
 by path and from top to bottom; *imports-last*, where the changes of imports follow the code of the
@@ -6,8 +6,8 @@ same file; and *random*. An instance is a commit of which the first changes are 
 to six with something left to do, drawn by a seed, and one with nothing left, at which every
 suggestion is false.
 
-In the *file* view only the file is known in which the last change was made, and what is left is
-what is left in it; in the *project* view there is the whole project, and all that is left counts.
+In the *file* view only the file with the last change is known, and only the rest of its changes
+counts. In the *project* view the whole project is known, and all remaining changes count.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Plan(Struct, frozen=True):
     hunks: tuple[Hunk, ...]
     order: Order
     view: View
-    asked: tuple[int, ...]
+    questions: tuple[int, ...]
     """After how many changes; the last one is after all of them."""
 
 

@@ -39,7 +39,7 @@ _ENDINGS = {ending: name for name, files in LANGUAGES.items() for ending in file
 
 
 def language_of(path: str) -> str | None:
-    """Return the language of a file; None if it is none of those that can be measured."""
+    """Return the language of a file; None if it cannot be measured."""
     return _ENDINGS.get(PurePosixPath(path).suffix)
 
 

@@ -27,7 +27,7 @@ from .wire import Agent, WireDriver, connected
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """A repository, and what was drawn from it."""
+    """A repository, and its sampled commits."""
 
     name: str
     history: History
@@ -44,7 +44,7 @@ class Work(Struct, frozen=True, kw_only=True):
     views: tuple[View, ...] = ("project",)
     seed: int = 0
     has_chain: bool = True
-    """Whether commits are also replayed with what is right taken, to count the keys saved."""
+    """Whether commits are also replayed accepting suggestions, to count the keys saved."""
 
 
 def read_repository(history: History, selection: Selection) -> Repository:
@@ -75,8 +75,8 @@ class Measurement:
         """Prepare to measure.
 
         Args:
-            agent: Who is measured.
-            repositories: What is replayed.
+            agent: The agent to measure.
+            repositories: The repositories to replay.
             work: How.
             on_commit: Called when a commit is done.
         """
@@ -143,5 +143,5 @@ class Measurement:
     @property
     def faults(self) -> Counter[str]:
         """The failures of the agent, and how often each occurred."""
-        told = [each.fault for each in self.outcomes] + [each.fault for each in self.chained]
-        return Counter(each for each in told if each is not None)
+        faults = [each.fault for each in self.outcomes] + [each.fault for each in self.chained]
+        return Counter(each for each in faults if each is not None)

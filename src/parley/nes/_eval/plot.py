@@ -39,11 +39,11 @@ FEWEST = 5
 def svg_of(title: str, curves: Mapping[str, Sequence[Point]], *, main: str = "") -> str:
     """Draw curves, each under its name: P(step) as a line, P(exact) as a broken one.
 
-    The dot at the end of a line is what the agent does by itself.
+    The dot at the end of a line is the agent with its own threshold.
 
     Args:
-        title: What it is about.
-        curves: What is drawn.
+        title: The title.
+        curves: The curves to draw.
         main: The curve that stands out; it alone has a broken line then.
     """
     most = max((each.speaks for points in curves.values() for each in points), default=0.0)

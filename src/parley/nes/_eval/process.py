@@ -9,7 +9,7 @@ _PEAK = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
 def peak_bytes(pid: int) -> int:
-    """Return the most that a process and its children have had in memory; 0 if nobody tells."""
+    """Return the peak memory of a process and its children; 0 if it is not known."""
     folder = Path("/proc") / str(pid)
     try:
         found = _PEAK.search((folder / "status").read_text())

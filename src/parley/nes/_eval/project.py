@@ -20,7 +20,7 @@ def laid_out(commit: Commit, history: History | None, languages: Sequence[str]) 
     """Write the files that were there before a commit, and remove them in the end.
 
     Args:
-        commit: What is replayed.
+        commit: The commit to replay.
         history: Where its files are; None to write none.
         languages: Whose files are written.
     """

@@ -1,4 +1,4 @@
-"""Replays a commit as an editor would tell it, and asks for suggestions on the way.
+"""Replays a commit as an editor would report it, and requests suggestions on the way.
 
 One session has one commit or, in the file view, one file of it. A file is opened when something is
 changed in it, so that nobody learns from it where the rest of the commit is. What is suggested is
@@ -23,7 +23,7 @@ from .scoring import Verdict, judge, kind_of
 
 
 class Offer(Struct, frozen=True):
-    """A suggestion, and what is right about it."""
+    """A suggestion and its verdict."""
 
     kind: str
     rule: str
@@ -65,7 +65,7 @@ class Sitting:
         """Prepare a session.
 
         Args:
-            plan: What is replayed.
+            plan: The plan to replay.
             path: The one file that is known; None for the project.
             root: The folder of the project.
             driver: The driver.
@@ -104,7 +104,7 @@ class Sitting:
         return await self.driver.ask(self._last.path, self._last.cursor)
 
     def judged(self, proposal: Proposal, following: Hunk | None) -> Verdict:
-        """Return what is right about a suggestion."""
+        """Judge a suggestion."""
         path = path_of(self.root, proposal.uri)
         return judge(proposal, self.editor, path, following, lambda: self._read(path or ""))
 
@@ -126,17 +126,17 @@ def sittings(plan: Plan, root: Path, driver: Driver) -> Iterator[Sitting]:
 
 
 async def replay(plan: Plan, root: Path, driver: Driver) -> list[InstanceOutcome]:
-    """Make the changes of a commit and ask when the plan says so."""
+    """Make the changes of a commit, and request suggestions where the plan does."""
     outcomes: list[InstanceOutcome] = []
     for sitting in sittings(plan, root, driver):
-        asked = [k for k in plan.asked if plan.hunks[k - 1] in sitting.hunks]
-        if not asked:
+        questions = [k for k in plan.questions if plan.hunks[k - 1] in sitting.hunks]
+        if not questions:
             continue
         done: list[InstanceOutcome] = []
         try:
-            await _ask(sitting, asked, done)
+            await _ask(sitting, questions, done)
         except Fault as fault:
-            rest = asked[len(done) :]
+            rest = questions[len(done) :]
             done += [_outcome(sitting, k, fault=str(fault)) for k in rest]
         finally:
             await driver.close()
@@ -144,33 +144,33 @@ async def replay(plan: Plan, root: Path, driver: Driver) -> list[InstanceOutcome
     return outcomes
 
 
-async def _ask(sitting: Sitting, asked: list[int], outcomes: list[InstanceOutcome]) -> None:
-    """Make the changes and ask; what was answered before something fails is kept."""
+async def _ask(sitting: Sitting, questions: list[int], outcomes: list[InstanceOutcome]) -> None:
+    """Make the changes and request suggestions; earlier outcomes are kept if something fails."""
     hunks = sitting.plan.hunks
     await sitting.begin()
-    for number, hunk in enumerate(hunks[: asked[-1]], 1):
+    for number, hunk in enumerate(hunks[: questions[-1]], 1):
         if hunk not in sitting.hunks:
             continue
         await sitting.make(hunk)
-        if number not in asked:
+        if number not in questions:
             continue
         if not outcomes:
             await sitting.driver.settle()
         try:
-            answer = await sitting.ask()
+            reply = await sitting.ask()
         except Fault as fault:
             outcomes.append(_outcome(sitting, number, fault=str(fault)))
             continue
         following = next((each for each in hunks[number:] if each in sitting.hunks), None)
-        outcomes.append(_outcome(sitting, number, answer, following))
-        for proposal in answer.proposals[:1]:
-            await sitting.driver.tell(proposal, "replaced")
+        outcomes.append(_outcome(sitting, number, reply, following))
+        for proposal in reply.proposals[:1]:
+            await sitting.driver.report_outcome(proposal, "replaced")
 
 
 def _outcome(
     sitting: Sitting,
     made: int,
-    answer: Answer | None = None,
+    reply: Answer | None = None,
     following: Hunk | None = None,
     fault: str | None = None,
 ) -> InstanceOutcome:
@@ -183,7 +183,7 @@ def _outcome(
         made=made,
         left=len([each for each in plan.hunks[made:] if each in sitting.hunks]),
         path=plan.hunks[made - 1].path,
-        milliseconds=0.0 if answer is None else answer.milliseconds,
+        milliseconds=0.0 if reply is None else reply.milliseconds,
         offers=tuple(
             Offer(
                 kind=kind_of(each),
@@ -192,8 +192,8 @@ def _outcome(
                 verdict=sitting.judged(each, following),
                 meta=each.meta,
             )
-            for each in ([] if answer is None else answer.proposals)
+            for each in ([] if reply is None else reply.proposals)
         ),
         fault=fault,
-        model=None if answer is None else answer.model,
+        model=None if reply is None else reply.model,
     )

@@ -18,7 +18,7 @@ TOGETHER = "together"
 
 
 class Row(NamedTuple):
-    """Figures, and what they are about."""
+    """Figures with their repository, order and view."""
 
     repository: str
     order: str
@@ -101,10 +101,10 @@ def as_json(
     }
 
 
-def _place(told: dict[str, Any]) -> tuple[Any, ...]:
+def _place(outcome: dict[str, Any]) -> tuple[Any, ...]:
     """Return the place of an outcome, independent of speed."""
     names = ("repository", "commit", "order", "view")
-    return (*(told[name] for name in names), told.get("made", 0))
+    return (*(outcome[name] for name in names), outcome.get("made", 0))
 
 
 def _figures(figures: Figures) -> dict[str, Any]:

@@ -44,9 +44,9 @@ class Verdict(Struct, frozen=True):
     step: bool = False
     location: bool = False
     next: bool = False
-    """Whether it is exact, and what the person does next in this order."""
+    """Whether it is exact, and is the next change in this order."""
     reverses: bool = False
-    """Whether it takes back what was done."""
+    """Whether it reverts an earlier change."""
     breaks: bool = False
     """Whether the file has more syntax errors than before."""
 
@@ -72,7 +72,7 @@ class Effect(NamedTuple):
 
 
 def kind_of(proposal: Proposal) -> str:
-    """Return what the protocol calls the kind of a suggestion."""
+    """Return the protocol's name for the kind of a suggestion."""
     match proposal:
         case EditProposal():
             return "edit"
@@ -93,13 +93,13 @@ def judge(
     following: Hunk | None,
     other: Callable[[], Sequence[str] | None] = lambda: None,
 ) -> Verdict:
-    """Return what is right about a suggestion.
+    """Judge a suggestion.
 
     Args:
-        proposal: What was suggested.
-        editor: The files as they are, and what is left.
-        path: The file that it is about, as the commit calls it; None if it is no file of it.
-        following: What the person does next in this order; None if nothing is left.
+        proposal: The suggestion.
+        editor: The files as they are, and the remaining changes.
+        path: Its file, as the commit names it; None if the commit does not have it.
+        following: The next change in this order; None if nothing is left.
         other: Returns the lines of a file that the commit does not touch.
     """
     if path is None:

@@ -24,7 +24,7 @@ from .driver import path_of
 
 
 class Unreadable(Exception):
-    """A suggestion says nothing that can be judged."""
+    """A suggestion cannot be judged."""
 
 
 def proposal_of(
@@ -33,7 +33,7 @@ def proposal_of(
     documents: Mapping[str, Document],
     encoding: Encoding,
 ) -> tuple[Proposal, str]:
-    """Return what is proposed, in code points, and its id.
+    """Return the proposal, in code points, and its id.
 
     Args:
         suggestion: What an agent sent.
@@ -49,9 +49,9 @@ def proposal_of(
     if isinstance(suggestion, v2.NesActionSuggestion):
         raise Unreadable(f"it suggests the action {suggestion.action_id}, which nobody offered")
     document = _document(suggestion.uri, root, documents)
-    meta: dict[str, Any] = suggestion.meta or {}  # others say how sure they are beside our key
+    meta: dict[str, Any] = suggestion.meta or {}  # other agents put their score beside our key
     meta = {**meta, **meta[META]} if isinstance(meta.get(META), dict) else meta
-    told: dict[str, Any] = {
+    common: dict[str, Any] = {
         "uri": suggestion.uri,
         "score": _score(meta),
         "rule": str(meta.get("rule", "")),
@@ -62,32 +62,32 @@ def proposal_of(
             replaced = (
                 TextEdit(span_of(document, each.range, encoding), each.new_text) for each in edits
             )
-            return EditProposal(edits=tuple(replaced), **told), suggestion.suggestion_id
+            return EditProposal(edits=tuple(replaced), **common), suggestion.suggestion_id
         case v2.NesJumpSuggestion(position=position):
             spot = spot_of(document, position, encoding)
-            return JumpProposal(spot=spot, **told), suggestion.suggestion_id
+            return JumpProposal(spot=spot, **common), suggestion.suggestion_id
         case v2.NesRenameSuggestion(position=position, new_name=name):
             spot = spot_of(document, position, encoding)
-            return RenameProposal(spot=spot, new_name=name, **told), suggestion.suggestion_id
+            return RenameProposal(spot=spot, new_name=name, **common), suggestion.suggestion_id
         case v2.NesSearchAndReplaceSuggestion(search=search, replace=replace):
             is_regex = bool(suggestion.is_regex)
-            found = ReplaceProposal(search=search, replace=replace, is_regex=is_regex, **told)
+            found = ReplaceProposal(search=search, replace=replace, is_regex=is_regex, **common)
             return found, suggestion.suggestion_id
 
 
 def model_state(meta: Mapping[str, Any] | None) -> str | None:
-    """Return what an answer says of a model: why it is silent, nothing if it is not, or None."""
+    """Return why the model is silent, or an empty text; None if its state is not given."""
     match (meta or {}).get(META):
         case {"model": {"answered": True}}:
             return ""
         case {"model": {"answered": False, **more}}:
-            return str(more.get("why") or "it has not said why")
+            return str(more.get("why") or "it gave no reason")
         case _:
             return None
 
 
 def _score(meta: Mapping[str, Any]) -> float:
-    """Return how sure the agent is; one that does not say it is quite sure."""
+    """Return the confidence of the agent; 1 if it reports none."""
     for name in ("score", "p"):
         if isinstance(value := meta.get(name), int | float):
             return float(value)

@@ -10,7 +10,7 @@ from parley.nes._syntax import language_of, parse
 
 
 def errors_in(path: str, lines: Sequence[str]) -> int:
-    """Return how many syntax errors a file has; 0 if nobody here can tell."""
+    """Return how many syntax errors a file has; 0 if there is no parser for it."""
     return _errors(language_of(language_id_of(path), ""), "".join(lines))
 
 

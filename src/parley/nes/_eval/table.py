@@ -20,7 +20,7 @@ COLUMNS = {
 def fitting_lines(
     rows: Sequence[tuple[tuple[str, ...], Figures]], heads: Sequence[str], room: int | None
 ) -> list[str]:
-    """Return the table; turned, without intervals or in parts, where there is no room for it.
+    """Return the table; turned, without intervals or in parts, if it does not fit.
 
     Args:
         rows: As in `table_lines`.
@@ -53,7 +53,7 @@ def table_lines(
     """Return the lines of a table: who, how many instances, rates with intervals, latency.
 
     Args:
-        rows: The figures, and what they are about.
+        rows: The figures.
         heads: What that is called.
         intervals: Whether they are shown.
         is_turned: Whether each of the figures has a line, and not each of the rows.
@@ -76,12 +76,12 @@ def table_lines(
 def _cells(figures: Figures, intervals: bool) -> Iterator[str]:
     yield str(figures.counts["asked"])
     for name in COLUMNS:
-        yield _told(figures.rates[name], intervals)
+        yield _format_rate(figures.rates[name], intervals)
     times = figures.milliseconds
     yield f"{times['p50']:.1f} / {times['p99']:.1f}"
 
 
-def _told(rate: Rate, intervals: bool) -> str:
+def _format_rate(rate: Rate, intervals: bool) -> str:
     if rate.value is None:
         return "-"
     text = f"{100 * rate.value:.1f}"
@@ -91,7 +91,7 @@ def _told(rate: Rate, intervals: bool) -> str:
 
 
 def detail_lines(figures: Figures) -> list[str]:
-    """Return what else there is to say, in a few lines."""
+    """Return further figures, in a few lines."""
 
     def share(name: str) -> str:
         rate = figures.rates[name].value

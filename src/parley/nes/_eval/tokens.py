@@ -1,4 +1,4 @@
-"""Distances between texts, counted in tokens: what is between two texts, what it takes to type."""
+"""Distances between texts and costs of typing them, counted in tokens."""
 
 from __future__ import annotations
 

@@ -38,10 +38,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The kinds that the client claims to show."""
     options: dict[str, str] = {}
     """The options that are set in each session, by id."""
-    answer_timeout: float = 10.0
+    response_timeout: float = 10.0
     """The seconds that it has for each answer."""
     settle_after: float = 0.3
-    """The seconds that it has in each session to read the project before it is asked."""
+    """The seconds that it has in each session to read the project before the first request."""
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ class WireDriver:
         self._documents: dict[str, Document] = {}
         self._ids: list[tuple[Proposal, str]] = []
         self.is_lost = False
-        """Whether the connection is gone, so that another agent has to be started."""
+        """Whether the connection is lost, so that another agent has to be started."""
         self.peak_bytes = 0
         """The most memory that the agent was seen to have; 0 if that cannot be seen here."""
 
@@ -99,7 +99,7 @@ class WireDriver:
 
     async def _set(self, session: NesSession, name: str, value: str) -> None:
         try:
-            await session.set_option(name, value)
+            await session.set_config_option(name, value)
         except RequestError as error:
             raise OptionRefused(
                 f"the agent does not take {name}={value}: {error.message}"
@@ -114,7 +114,7 @@ class WireDriver:
             await self._live.focused(document, Spot(0, 0), Span(Spot(0, 0), document.end))
 
     async def change(self, path: str, span: Span, text: str) -> None:
-        """Change a file and tell it."""
+        """Change a file and report the change."""
         document = self._documents[path]
         made, events = self._live.apply(document, [TextEdit(span, text)])
         self._context.changed(document.uri, made)
@@ -131,25 +131,25 @@ class WireDriver:
         context = self._context.request_context(session.context, self._documents.values(), document)
         async with self._faults():
             begun = perf_counter()
-            answer = await session.suggest(document, spot, context=context)
+            response = await session.suggest(document, spot, context=context)
             took = (perf_counter() - begun) * 1000
         try:
             self._ids = [
                 proposal_of(each, self._root, self._documents, session.encoding)
-                for each in answer.suggestions
+                for each in response.suggestions
             ]
         except Unreadable as error:
             raise Fault(str(error)) from error
         proposals = [proposal for proposal, _ in self._ids]
         if other := [kind for each in proposals if (kind := kind_of(each)) not in session.kinds]:
-            raise Fault(f"it suggests a {other[0]}, which it was not told that we show")
-        return Answer(proposals, took, model_state(answer.meta))
+            raise Fault(f"it suggests a {other[0]}, which we do not offer to show")
+        return Answer(proposals, took, model_state(response.meta))
 
-    async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
+    async def report_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
         """Report the outcome of a suggestion."""
         id = next(id for each, id in self._ids if each is proposal)
         async with self._faults():
-            await self._live.tell(id, outcome)
+            await self._live.report_outcome(id, outcome)
 
     async def close(self) -> None:
         """End the session; an agent that does not answer is started again."""
@@ -167,7 +167,7 @@ class WireDriver:
     @asynccontextmanager
     async def _faults(self) -> AsyncGenerator[None]:
         """Make a fault of whatever goes wrong with the agent, and of waiting too long."""
-        seconds = self._agent.answer_timeout
+        seconds = self._agent.response_timeout
         try:
             async with asyncio.timeout(seconds):
                 yield

@@ -113,8 +113,8 @@ class Protocol(LanguageServerProtocol):
         if id is not None:
             self._send_response(id, error=error.to_response_error())
             return
-        told = {"code": error.code, "message": error.message}
-        self._send_data({"jsonrpc": self.VERSION, "id": None, "error": told})
+        problem = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": self.VERSION, "id": None, "error": problem})
 
     def _send_response(
         self, msg_id: int | str, result: Any = None, error: lsp.ResponseError | None = None

@@ -209,12 +209,12 @@ class _Handlers:
         return lsp.InlineCompletionList(items=items)
 
     async def edit(self, params: object) -> dict[str, Any]:
-        asked = _read(params, _InlineEditParams)
-        trigger: Trigger = "manual" if asked.context.trigger_kind == 1 else "automatic"
+        request = _read(params, _InlineEditParams)
+        trigger: Trigger = "manual" if request.context.trigger_kind == 1 else "automatic"
         offers = await self.session.edits(
-            asked.text_document.uri,
-            Position(line=asked.position.line, character=asked.position.character),
-            asked=asked.text_document.version,
+            request.text_document.uri,
+            Position(line=request.position.line, character=request.position.character),
+            version=request.text_document.version,
             trigger=trigger,
         )
         return {"edits": [_inline_edit(offer) for offer in offers]}

@@ -61,7 +61,7 @@ class Offer(Struct, frozen=True):
     text: str
 
 
-class _Asked(Struct, eq=False):
+class _PendingQuestion(Struct, eq=False):
     """A question, what it was about, and what became of it."""
 
     spot: Spot
@@ -69,7 +69,7 @@ class _Asked(Struct, eq=False):
     """The document that was open."""
     proposals: Sequence[EditProposal] = ()
     steps: list[Step] = []
-    """The changes until the answer came."""
+    """The changes until the engine responded."""
 
 
 class Session:
@@ -94,7 +94,7 @@ class Session:
         self._offered: dict[str, EditProposal] = {}
         self._shown: set[str] = set()
         self._spots: dict[str, Spot] = {}
-        self._asking: list[_Asked] = []
+        self._asking: list[_PendingQuestion] = []
         self._ids = itertools.count(1)
 
     def set_options(self, values: dict[str, object]) -> list[str]:
@@ -154,35 +154,35 @@ class Session:
         self._predictor.focused(document, spot, Span(top, bottom))
 
     async def edits(
-        self, uri: str, position: Position, *, asked: int | None, trigger: Trigger
+        self, uri: str, position: Position, *, version: int | None, trigger: Trigger
     ) -> list[Offer]:
         """Return the best edit, wherever it is; at most one.
 
         Args:
             uri: In which document the cursor is.
             position: Where it is there.
-            asked: The document's version that the editor asks about, if it says so.
+            version: The document's version that the editor asks about, if it says so.
             trigger: Why it asks.
         """
-        answer = await self._ask(uri, position, asked, trigger)
+        outcome = await self._ask(uri, position, version, trigger)
         wait = self._rested_at - monotonic()
-        if not answer.proposals and trigger == "automatic" and wait > 0:
+        if not outcome.proposals and trigger == "automatic" and wait > 0:
             await asyncio.sleep(wait)
-            answer = await self._ask(uri, position, asked, trigger)
-        for proposal in answer.proposals:
+            outcome = await self._ask(uri, position, version, trigger)
+        for proposal in outcome.proposals:
             document = self._documents.current(proposal.uri)
-            edits = _rebased(proposal, answer.steps)
-            if document is not None and edits and answer.documents.get(document.uri) is document:
-                return [self._offer(document, as_one(document, edits, answer.spot), proposal)]
+            edits = _rebased(proposal, outcome.steps)
+            if document is not None and edits and outcome.documents.get(document.uri) is document:
+                return [self._offer(document, as_one(document, edits, outcome.spot), proposal)]
         return []
 
     async def completions(self, uri: str, position: Position, *, trigger: Trigger) -> list[Offer]:
         """Return what can be written at the cursor, the best first."""
         offers: list[Offer] = []
-        answer = await self._ask(uri, position, None, trigger)
-        for proposal in answer.proposals:
-            document, spot = self._documents.current(uri), answer.spot
-            if document is None or proposal.uri != uri or answer.steps:
+        outcome = await self._ask(uri, position, None, trigger)
+        for proposal in outcome.proposals:
+            document, spot = self._documents.current(uri), outcome.spot
+            if document is None or proposal.uri != uri or outcome.steps:
                 continue
             edit = as_completion(document, as_one(document, proposal.edits, spot), spot)
             if edit is not None:
@@ -207,29 +207,31 @@ class Session:
 
     async def _ask(
         self, uri: str, position: Position, version: int | None, trigger: Trigger
-    ) -> _Asked:
+    ) -> _PendingQuestion:
         """Ask the engine once, and return what it proposes with what was changed meanwhile."""
-        asked = _Asked(spot=Spot(0, 0), documents={each.uri: each for each in self._documents})
+        pending = _PendingQuestion(
+            spot=Spot(0, 0), documents={each.uri: each for each in self._documents}
+        )
         document = self._documents.current(uri)
         if document is None or version not in (None, document.version):
-            return asked
-        asked.spot = self._spots[uri] = spot_of(document, position, self._encoding)
+            return pending
+        pending.spot = self._spots[uri] = spot_of(document, position, self._encoding)
         question = Question(
             document=document.copy(),
-            spot=asked.spot,
+            spot=pending.spot,
             trigger=trigger,
-            open_uris=tuple(asked.documents),
+            open_uris=tuple(pending.documents),
         )
-        self._asking.append(asked)
+        self._asking.append(pending)
         try:
             found = await self._predictor.suggest(question)
         finally:
-            self._asking = [each for each in self._asking if each is not asked]
+            self._asking = [each for each in self._asking if each is not pending]
         if self._documents.get(uri) is document:
             edits = [each for each in found if isinstance(each, EditProposal) and each.edits]
             self._forget(edits)
-            asked.proposals = edits
-        return asked
+            pending.proposals = edits
+        return pending
 
     def _forget(self, fresh: Sequence[EditProposal]) -> None:
         """Settle what was offered before: what was shown and is not offered again was ignored."""

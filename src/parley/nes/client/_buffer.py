@@ -10,7 +10,7 @@ from parley.nes._documents.past import Past
 from parley.nes._rebase import Step, end_after, moved
 from parley.schema import v2
 
-from ._answer_memory import Key
+from ._suggestion_memory import Key
 
 
 class Buffer:

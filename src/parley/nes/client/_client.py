@@ -32,7 +32,6 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.transport._target import Target
 
-from ._answer_memory import AnswerCache, RejectionMemory
 from ._buffer import Buffer
 from ._context import Context
 from ._display import Display, OutcomeReport
@@ -49,13 +48,14 @@ from ._suggestion import (
     follow,
     read_suggestion,
 )
+from ._suggestion_memory import RejectionMemory, SuggestionCache
 
 NEAR_LINES = 2
 """The most lines between the cursor and a diagnostic that is near it."""
 
 logger = logging.getLogger(__name__)
 
-MAX_ANSWERS = 50
+MAX_CACHED = 50
 MAX_REJECTIONS = 20
 MOST_LOOKED_AT = 20
 """The suggestions of an answer that are looked at, best first; the others are cancelled."""
@@ -107,7 +107,7 @@ class NesClient:
         self._revision = 0
         """The number of changes."""
         self._in_flight = InFlight()
-        self._answers = AnswerCache(MAX_ANSWERS)
+        self._cache = SuggestionCache(MAX_CACHED)
         self._rejections = RejectionMemory(MAX_REJECTIONS)
         self._display = Display(options.get("on_show"))
         self._disk_files = Files([str(each.absolute()) for each in self._folders])
@@ -154,7 +154,7 @@ class NesClient:
 
     async def __aenter__(self) -> NesClient:
         session = await NesSession.start(
-            self.connection, self._folders, answer_timeout=self._timing.start_timeout
+            self.connection, self._folders, response_timeout=self._timing.start_timeout
         )
         session.kinds = self._kinds
         self._session, self._is_over = session, False
@@ -172,7 +172,7 @@ class NesClient:
         """End the session; what is shown is gone. An agent that does not answer is left alone."""
         self._is_over = True
         self._scheduler.cancel()
-        session, seconds = self._session, self._timing.answer_timeout
+        session, seconds = self._session, self._timing.response_timeout
         try:
             async with asyncio.timeout(seconds):
                 await self._in_flight.aclose()
@@ -226,7 +226,7 @@ class NesClient:
         steps = self._apply(buffer, edits, cursor)
         is_typed, outcomes = self._follow(steps)
         if is_typed and self.shown is not None:
-            self._answers.put(buffer.key, self.shown.id)
+            self._cache.put(buffer.key, self.shown.id)
         self._context.typed([each.change for each in steps], self.session, buffer)
         is_back = buffer.is_back
         if is_back and not is_typed:
@@ -285,7 +285,7 @@ class NesClient:
         before = {(each.severity, each.message) for each in self._context.diagnostics.get(uri, ())}
         self._context.diagnostics[uri] = tuple(diagnostics)
         if before != {(each.severity, each.message) for each in diagnostics}:
-            self._answers.forget(uri)
+            self._cache.forget(uri)
         is_near = any(
             abs(each.span.start.line - buffer.cursor.line) <= NEAR_LINES
             for each in diagnostics
@@ -348,7 +348,7 @@ class NesClient:
         if shown is None:
             return False
         self._rejections.add(shown)
-        self._answers.forget(shown.uri)
+        self._cache.forget(shown.uri)
         self._scheduler.rejected()
         self._in_flight.cancel()
         await self._report_outcomes(self._display.drop("rejected"))
@@ -386,28 +386,28 @@ class NesClient:
     async def _end_session(self, session: NesSession) -> None:
         self._session = None
         for each in self._display.drop("ignored"):
-            await session.tell(each.id, each.outcome)
+            await session.report_outcome(each.id, each.outcome)
         await session.close()
 
     async def _report_outcomes(self, outcomes: Sequence[OutcomeReport]) -> None:
         """Send the outcomes of suggestions, each of them even if another one fails."""
-        self._forget_answers(outcomes)
+        self._forget_outcomes(outcomes)
         failure: Overloaded | None = None
         for each in outcomes:
             try:
-                await self.session.tell(each.id, each.outcome)
+                await self.session.report_outcome(each.id, each.outcome)
             except Overloaded as error:
                 failure = error
         if failure is not None:
             raise failure
 
-    def _forget_answers(self, outcomes: Sequence[OutcomeReport]) -> None:
+    def _forget_outcomes(self, outcomes: Sequence[OutcomeReport]) -> None:
         for each in outcomes:
-            self._answers.drop(each.id)
+            self._cache.drop(each.id)
 
     async def _send_and_report(self, buffer: Buffer, outcomes: Sequence[OutcomeReport]) -> None:
         """Send the pending changes of a document, and then outcomes in any case."""
-        self._forget_answers(outcomes)
+        self._forget_outcomes(outcomes)
         try:
             await self._send_changes(buffer)
         finally:
@@ -442,7 +442,7 @@ class NesClient:
         is_typed, outcomes = False, list[OutcomeReport]()
         for step in steps:
             self._revision += 1
-            self._answers.forget_others(step.uri)
+            self._cache.forget_others(step.uri)
             self._in_flight.changed(step)
             self._rejections.follow(step)
             was_part, ended = self._display.follow(step)
@@ -463,7 +463,7 @@ class NesClient:
             self._front = None
             self._scheduler.cancel()
         self._in_flight.closed(uri)
-        self._answers.forget(uri)
+        self._cache.forget(uri)
         is_gone = self._display.shown is not None and self._display.shown.uri == uri
         return self._display.drop("ignored") if is_gone else []
 
@@ -477,7 +477,7 @@ class NesClient:
         self._scheduler.schedule(lambda: self._start_request(trigger), at_once=at_once)
 
     def _is_known(self) -> bool:
-        return self._front is not None and self._front.key in self._answers
+        return self._front is not None and self._front.key in self._cache
 
     def _start_request(self, trigger: Trigger) -> None:
         """Ask in a task of its own, whose failure is only logged."""
@@ -503,17 +503,17 @@ class NesClient:
             task.result()
 
     def _begin_request(self, buffer: Buffer, trigger: Trigger, work: _Work) -> asyncio.Task[None]:
-        self._scheduler.asked()
-        asked = SuggestRequest(buffer.key)
-        return self._in_flight.begin(asked, work(asked, buffer, trigger))
+        self._scheduler.request_sent()
+        request = SuggestRequest(buffer.key)
+        return self._in_flight.begin(request, work(request, buffer, trigger))
 
     async def _request_unattended(
-        self, asked: SuggestRequest, buffer: Buffer, trigger: Trigger
+        self, request: SuggestRequest, buffer: Buffer, trigger: Trigger
     ) -> None:
         """Ask, and log a failure."""
         name = self.session.connection.name
         try:
-            await self._request(asked, buffer, trigger)
+            await self._request(request, buffer, trigger)
         except ConnectionClosed:
             pass  # the next call that sends something raises it
         except (AcpError, TimeoutError) as error:
@@ -521,26 +521,26 @@ class NesClient:
         except Exception:  # of the program: of what finds related code, say
             logger.exception("a suggestion cannot be asked for")
 
-    async def _request(self, asked: SuggestRequest, buffer: Buffer, trigger: Trigger) -> None:
+    async def _request(self, request: SuggestRequest, buffer: Buffer, trigger: Trigger) -> None:
         await self._send_changes(buffer)
-        if asked.is_void:
+        if request.is_void:
             return
         if trigger == "automatic" and buffer.key in self._in_flight:
             return
-        asked.send(buffer.key, self._revision)
-        answer = await self._suggestions(buffer, trigger)
-        self._in_flight.answered(asked)
+        request.send(buffer.key, self._revision)
+        response = await self._suggestions(buffer, trigger)
+        self._in_flight.response_arrived(request)
         is_manual = trigger == "manual"
         may_come = (
-            not answer
+            not response
             and not is_manual
             and self._scheduler.rest(lambda: self._start_request(trigger))
         )
-        await self._handle_answer(asked, answer, insists=is_manual, is_last=not may_come)
+        await self._handle_response(request, response, insists=is_manual, is_last=not may_come)
 
     async def _suggestions(self, buffer: Buffer, trigger: Trigger) -> Sequence[v2.NesSuggestion]:
         """Return the answer, if it comes in time."""
-        session, seconds = self.session, self._timing.answer_timeout
+        session, seconds = self.session, self._timing.response_timeout
         came: list[v2.SuggestNesResponse] = []
         asking = session.suggest(
             buffer.document,
@@ -548,7 +548,7 @@ class NesClient:
             selection=buffer.selection,
             trigger=trigger,
             context=self._context.of(buffer, self._buffers, session),
-            on_answer=came.append,
+            on_response=came.append,
         )
         try:
             async with asyncio.timeout(None) as bound:
@@ -560,7 +560,7 @@ class NesClient:
         except (TimeoutError, asyncio.CancelledError) as error:
             # The answer came, and at the same moment nobody wanted it any more.
             await self._report_outcomes(
-                _cancelled(each for answer in came for each in answer.suggestions)
+                _cancelled(each for response in came for each in response.suggestions)
             )
             if isinstance(error, asyncio.CancelledError):
                 raise
@@ -569,47 +569,49 @@ class NesClient:
 
     # Answers
 
-    async def _handle_answer(
+    async def _handle_response(
         self,
-        asked: SuggestRequest,
-        answer: Sequence[v2.NesSuggestion],
+        request: SuggestRequest,
+        response: Sequence[v2.NesSuggestion],
         *,
         insists: bool,
         is_last: bool,
     ) -> None:
         """Show the best suggestion that still fits, and report the others as cancelled."""
-        known = [each for each in answer if not isinstance(each, Unknown)]
+        known = [each for each in response if not isinstance(each, Unknown)]
         looked_at = [self._named(each) for each in known[:MOST_LOOKED_AT]]
         texts: dict[str, str | None] = {}
         best: Suggestion | None = None
         place = 0
         while best is None and place < len(looked_at):
-            best = await self._fitting(asked, looked_at[place], texts)
+            best = await self._fitting(request, looked_at[place], texts)
             place += 1
         # From here on nothing waits, so what is shown stays the same.
         outcomes: list[OutcomeReport] = []
-        if not asked.is_void:
-            rest = (self._read_suggestion(asked, each, texts) for each in looked_at[place:])
+        if not request.is_void:
+            rest = (self._read_suggestion(request, each, texts) for each in looked_at[place:])
             repeats = self._is_shown(best) or any(map(self._is_shown, rest))
-            outcomes += self._display.answered(
-                best, revision=asked.revision, repeats=repeats, insists=insists
+            outcomes += self._display.take_response(
+                best, revision=request.revision, repeats=repeats, insists=insists
             )
-            self._remember_answer(asked, best, is_last=is_last and not (answer and asked.steps))
+            self._remember_response(
+                request, best, is_last=is_last and not (response and request.steps)
+            )
         settled = {each.id for each in outcomes}
         if self._display.shown is not None:
             settled.add(self._display.shown.id)
         outcomes += [each for each in _cancelled(known) if each.id not in settled]
         await self._report_outcomes(outcomes)
 
-    def _remember_answer(
-        self, asked: SuggestRequest, best: Suggestion | None, *, is_last: bool
+    def _remember_response(
+        self, request: SuggestRequest, best: Suggestion | None, *, is_last: bool
     ) -> None:
         """Keep what need not be asked again."""
         shown = self._display.shown
         if best is None and is_last:
-            self._answers.put(asked.key, None)
+            self._cache.put(request.key, None)
         elif shown is not None and self._is_shown(best):
-            self._answers.put(asked.key, shown.id)
+            self._cache.put(request.key, shown.id)
 
     def _is_shown(self, suggestion: Suggestion | None) -> bool:
         """Return whether a suggestion says what is shown, under whatever id."""
@@ -627,7 +629,7 @@ class NesClient:
         return suggestion if own == uri else replace(suggestion, uri=own)
 
     async def _fitting(
-        self, asked: SuggestRequest, suggestion: _Known, texts: dict[str, str | None]
+        self, request: SuggestRequest, suggestion: _Known, texts: dict[str, str | None]
     ) -> Suggestion | None:
         """Return a suggestion as it is now; None if it cannot be carried out, or is not wanted.
 
@@ -637,39 +639,39 @@ class NesClient:
             return None
         if not isinstance(suggestion, v2.NesActionSuggestion):
             uri = suggestion.uri
-            if uri not in self._buffers and uri not in asked.before:
+            if uri not in self._buffers and uri not in request.before:
                 if uri not in texts:
                     texts[uri] = await self._disk_files.read(uri)
                 self._read_last = (uri, texts[uri] or "")
-        now = self._read_suggestion(asked, suggestion, texts)
+        now = self._read_suggestion(request, suggestion, texts)
         return now if now is not None and self._is_wanted(now) else None
 
     def _read_suggestion(
-        self, asked: SuggestRequest, suggestion: _Known, texts: Mapping[str, str | None]
+        self, request: SuggestRequest, suggestion: _Known, texts: Mapping[str, str | None]
     ) -> Suggestion | None:
         """Return a suggestion as it is now; None if it cannot be carried out."""
-        if asked.is_void:
+        if request.is_void:
             return None
         if isinstance(suggestion, v2.NesActionSuggestion):
-            action = self._action(asked, suggestion)
-            return None if action is None else _rebased(action, asked.steps)
+            action = self._action(request, suggestion)
+            return None if action is None else _rebased(action, request.steps)
         uri = suggestion.uri
-        if uri in asked.closed:
+        if uri in request.closed:
             return None
-        text, document = texts.get(uri), asked.before.get(uri)
+        text, document = texts.get(uri), request.before.get(uri)
         if document is None and uri in self._buffers:
             document = self._buffers[uri].document
         elif document is None and text is not None:
             document = Document(uri, "", 0, text)
         known = read_suggestion(suggestion, document, self.session.encoding)
-        return None if known is None else _rebased(known, asked.steps)
+        return None if known is None else _rebased(known, request.steps)
 
     def _action(
-        self, asked: SuggestRequest, suggestion: v2.NesActionSuggestion
+        self, request: SuggestRequest, suggestion: v2.NesActionSuggestion
     ) -> ActionSuggestion | None:
         """Return an action, if it is one that the editor has offered to run."""
-        uri = asked.key.uri
-        if suggestion.action_id not in self.session.actions or uri in asked.closed:
+        uri = request.key.uri
+        if suggestion.action_id not in self.session.actions or uri in request.closed:
             return None
         return ActionSuggestion(
             id=suggestion.suggestion_id,

@@ -50,7 +50,7 @@ class Display:
         """Which texts it was suggested for last, counted up at each change."""
         self._show = show
 
-    def answered(
+    def take_response(
         self, best: Suggestion | None, *, revision: int, repeats: bool, insists: bool
     ) -> list[OutcomeReport]:
         """Take in an answer.

@@ -17,7 +17,7 @@ from typing import Any
 from parley.nes._documents.document import Document
 from parley.nes._rebase import Step
 
-from ._answer_memory import Key
+from ._suggestion_memory import Key
 
 MOST = 2
 """The requests that may be in flight."""
@@ -60,61 +60,61 @@ class InFlight:
     """The questions that are under way."""
 
     def __init__(self) -> None:
-        self._asked: list[SuggestRequest] = []
-        self._answered: list[SuggestRequest] = []
+        self._pending: list[SuggestRequest] = []
+        self._reading: list[SuggestRequest] = []
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __contains__(self, key: Key) -> bool:
         """Return whether this very thing was asked, and nothing has changed since."""
-        return any(each.is_sent and each.key == key and not each.steps for each in self._asked)
+        return any(each.is_sent and each.key == key and not each.steps for each in self._pending)
 
-    def begin(self, asked: SuggestRequest, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def begin(self, request: SuggestRequest, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Ask, in a task of its own."""
-        if len(self._asked) >= MOST:
-            self._asked.pop().cancel()
-        self._asked.append(asked)
-        asked.task = task = asyncio.create_task(work)
+        if len(self._pending) >= MOST:
+            self._pending.pop().cancel()
+        self._pending.append(request)
+        request.task = task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(lambda task: self._ended(asked, task))
+        task.add_done_callback(lambda task: self._ended(request, task))
         return task
 
-    def _ended(self, asked: SuggestRequest, task: asyncio.Task[Any]) -> None:
+    def _ended(self, request: SuggestRequest, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        for each in (self._asked, self._answered):
-            if asked in each:
-                each.remove(asked)
+        for each in (self._pending, self._reading):
+            if request in each:
+                each.remove(request)
 
-    def answered(self, asked: SuggestRequest) -> None:
+    def response_arrived(self, request: SuggestRequest) -> None:
         """Cancel the requests that were sent before this one."""
-        place = self._asked.index(asked)
-        for each in self._asked[:place]:
+        place = self._pending.index(request)
+        for each in self._pending[:place]:
             each.cancel()
-        del self._asked[: place + 1]
-        self._answered.append(asked)
+        del self._pending[: place + 1]
+        self._reading.append(request)
 
     def leaving(self, document: Document) -> None:
         """Record that a document is about to change: keep how it was."""
-        for each in (*self._asked, *self._answered):
+        for each in (*self._pending, *self._reading):
             if document.uri not in each.before:
                 each.before[document.uri] = document.copy()
 
     def changed(self, step: Step) -> None:
         """Record what the user has changed."""
-        for each in (*self._asked, *self._answered):
+        for each in (*self._pending, *self._reading):
             each.steps.append(step)
 
     def closed(self, uri: str) -> None:
         """Record that a document was closed."""
-        for each in (*self._asked, *self._answered):
+        for each in (*self._pending, *self._reading):
             each.closed.add(uri)
             each.is_void = each.is_void or each.key.uri == uri
 
     def cancel(self) -> None:
         """Take all questions back."""
-        for each in self._asked:
+        for each in self._pending:
             each.cancel()
-        self._asked.clear()
-        for each in self._answered:
+        self._pending.clear()
+        for each in self._reading:
             each.is_void = True
 
     async def aclose(self) -> None:

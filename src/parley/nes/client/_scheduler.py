@@ -27,7 +27,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     """The time without questions after undo or redo."""
     stale_after: float = 10.0
     """The time after a change from which a moved cursor asks nothing."""
-    answer_timeout: float = 10.0
+    response_timeout: float = 10.0
     """The time for an answer; then the question is cancelled."""
     start_timeout: float = 60.0
     """The time to start the session; the agent may have to load a model."""
@@ -65,7 +65,7 @@ class RequestScheduler:
         self._timer = self._clock.call_later(due - now, lambda: self._fire(ask))
         return True
 
-    def asked(self) -> None:
+    def request_sent(self) -> None:
         """Record that a question was asked."""
         self.cancel()
         self._throttled = self._clock.time() + self._timing.throttle_after

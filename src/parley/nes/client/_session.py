@@ -67,7 +67,7 @@ def shown_kinds(
     if known := given.keys() & {*KINDS, "edit"}:
         raise ValueError(f"{min(known)!r} is a kind of suggestion, not an action: use kinds=")
     if unknown := shown.difference(KINDS, {"edit"}):
-        raise ValueError(f"there is no kind {min(unknown)!r}; there are edit, {', '.join(KINDS)}")
+        raise ValueError(f"there is no kind {min(unknown)!r}; choose from edit, {', '.join(KINDS)}")
     return v2.ClientNesCapabilities(
         jump=v2.NesJumpCapabilities() if "jump" in shown else None,
         rename=v2.NesRenameCapabilities() if "rename" in shown else None,
@@ -98,11 +98,11 @@ def sendable(text: str) -> str:
 class NesSession:
     """A session that was started; made by `NesSession.start`."""
 
-    def __init__(self, connection: Connection, answer: v2.StartNesResponse) -> None:
+    def __init__(self, connection: Connection, response: v2.StartNesResponse) -> None:
         self.connection = connection
-        self.id = answer.session_id
+        self.id = response.session_id
         """The id of the session; it is not a session of a conversation."""
-        self.config_options = list(answer.config_options)
+        self.config_options = list(response.config_options)
         """The config options."""
         features = connection.features
         offer = features.nes or v2.NesCapabilities()
@@ -127,7 +127,7 @@ class NesSession:
         connection: Connection,
         folders: Iterable[Path] = (),
         *,
-        answer_timeout: float | None = None,
+        response_timeout: float | None = None,
         meta: JsonObject | None = None,
     ) -> NesSession:
         """Begin a session; if the agent wants a login, the user is asked for it.
@@ -135,7 +135,7 @@ class NesSession:
         Args:
             connection: The agent; it may have no conversations at all.
             folders: The folders of the workspace, the main one first.
-            answer_timeout: How many seconds the agent has to answer; None for ever.
+            response_timeout: How many seconds the agent has to respond; None for ever.
             meta: The `_meta` of the request.
 
         Raises:
@@ -146,15 +146,15 @@ class NesSession:
         request = replace(start_request(folders), meta=meta)
 
         async def start() -> v2.StartNesResponse:
-            async with asyncio.timeout(answer_timeout):
+            async with asyncio.timeout(response_timeout):
                 return await connection.adapter.request(methods.START_NES, request)
 
         try:
             return cls(connection, await connection.with_login(start))
         except TimeoutError:
-            told = f"{connection.name} has not answered nes/start within {answer_timeout:g} s"
+            problem = f"{connection.name} has not answered nes/start within {response_timeout:g} s"
             diagnosis = connection.peer.diagnosis
-            raise TimeoutError(f"{told}; {diagnosis}" if diagnosis else told) from None
+            raise TimeoutError(f"{problem}; {diagnosis}" if diagnosis else problem) from None
 
     @property
     def agent_has_texts(self) -> bool:
@@ -178,7 +178,7 @@ class NesSession:
             text=sendable(document.text),
             meta=meta,
         )
-        await self._tell(methods.DID_OPEN_DOCUMENT, note)
+        await self._notify(methods.DID_OPEN_DOCUMENT, note)
 
     def apply(
         self, document: Document, edits: Sequence[TextEdit]
@@ -220,19 +220,19 @@ class NesSession:
             content_changes=list(events),
             meta=meta,
         )
-        await self._tell(methods.DID_CHANGE_DOCUMENT, note)
+        await self._notify(methods.DID_CHANGE_DOCUMENT, note)
 
     async def closed(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Report that a document was closed."""
         if self.wants.did_close is not None:
             note = v2.DidCloseDocumentNotification(session_id=self.id, uri=uri, meta=meta)
-            await self._tell(methods.DID_CLOSE_DOCUMENT, note)
+            await self._notify(methods.DID_CLOSE_DOCUMENT, note)
 
     async def saved(self, uri: str, *, meta: JsonObject | None = None) -> None:
         """Report that a document was saved."""
         if self.wants.did_save is not None:
             note = v2.DidSaveDocumentNotification(session_id=self.id, uri=uri, meta=meta)
-            await self._tell(methods.DID_SAVE_DOCUMENT, note)
+            await self._notify(methods.DID_SAVE_DOCUMENT, note)
 
     async def focused(
         self, document: Document, spot: Spot, visible: Span, *, meta: JsonObject | None = None
@@ -248,7 +248,7 @@ class NesSession:
             visible_range=range_of(document, visible, self.encoding),
             meta=meta,
         )
-        await self._tell(methods.DID_FOCUS_DOCUMENT, note)
+        await self._notify(methods.DID_FOCUS_DOCUMENT, note)
 
     # Suggestions
 
@@ -260,7 +260,7 @@ class NesSession:
         selection: Span | None = None,
         trigger: Trigger = "automatic",
         context: v2.NesSuggestContext | None = None,
-        on_answer: Callable[[v2.SuggestNesResponse], None] | None = None,
+        on_response: Callable[[v2.SuggestNesResponse], None] | None = None,
         meta: JsonObject | None = None,
     ) -> v2.SuggestNesResponse:
         """Ask what comes next; a task that is cancelled takes the question back.
@@ -271,7 +271,7 @@ class NesSession:
             selection: What is selected.
             trigger: Why it is asked.
             context: What goes with the question.
-            on_answer: Called with the answer when it comes, also if the task was cancelled by then.
+            on_response: Called with the response, also if the task was cancelled by then.
             meta: The `_meta` of the request.
         """
         chosen = selection if selection is not None and selection.start != selection.end else None
@@ -286,9 +286,9 @@ class NesSession:
             meta=meta,
         )
         surface = self.connection.adapter
-        return await surface.request(methods.SUGGEST_NES, request, on_result=on_answer)
+        return await surface.request(methods.SUGGEST_NES, request, on_result=on_response)
 
-    async def tell(
+    async def report_outcome(
         self, suggestion_id: str, outcome: Outcome, *, meta: JsonObject | None = None
     ) -> None:
         """Report the outcome of a suggestion."""
@@ -296,14 +296,14 @@ class NesSession:
             taken = v2.AcceptNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, meta=meta
             )
-            await self._tell(methods.ACCEPT_NES, taken)
+            await self._notify(methods.ACCEPT_NES, taken)
         else:
             note = v2.RejectNesNotification(
                 session_id=self.id, suggestion_id=suggestion_id, reason=outcome, meta=meta
             )
-            await self._tell(methods.REJECT_NES, note)
+            await self._notify(methods.REJECT_NES, note)
 
-    async def set_option(
+    async def set_config_option(
         self, config_id: str, value: str | bool, *, meta: JsonObject | None = None
     ) -> None:
         """Set one of `config_options`.
@@ -317,8 +317,8 @@ class NesSession:
             else v2.SetSessionConfigValueRequest
         )
         params: Any = {"session_id": self.id, "config_id": config_id, "value": value, "meta": meta}
-        answer = await self.connection.adapter.request(_SET_OPTION, kind(**params))
-        self.config_options = list(answer.config_options)
+        response = await self.connection.adapter.request(_SET_OPTION, kind(**params))
+        self.config_options = list(response.config_options)
 
     async def close(self, *, meta: JsonObject | None = None) -> None:
         """End the session; an agent that has gone or refuses is only logged."""
@@ -329,5 +329,5 @@ class NesSession:
         except AcpError as error:
             logger.warning("%s: nes/close failed: %s", self.connection.name, error)
 
-    async def _tell(self, method: Method[P, None], note: P) -> None:
+    async def _notify(self, method: Method[P, None], note: P) -> None:
         await self.connection.adapter.notify(method, note)

@@ -132,13 +132,13 @@ def completion_of(body: bytes) -> Completion:
         ModelFailed: It is none.
     """
     try:
-        answer = _DECODER.decode(body)
+        response = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelFailed("the answer is not what an OpenAI-compatible server says") from error
-    if answer.response is not None:
-        return Completion(answer.response, answer.done_reason == "length")
-    if not answer.choices:
+    if response.response is not None:
+        return Completion(response.response, response.done_reason == "length")
+    if not response.choices:
         raise ModelFailed("the answer has no choices")
-    choice = answer.choices[0]
+    choice = response.choices[0]
     text = choice.text if choice.message is None else choice.message.content
     return Completion(text or "", choice.finish_reason == "length")

@@ -112,15 +112,16 @@ class Endpoint:
 
     async def _failure(self, response: Response) -> ModelFailed:
         try:
-            said = (await response.read(_MAX_ERROR_BYTES)).decode(errors="replace")
+            detail = (await response.read(_MAX_ERROR_BYTES)).decode(errors="replace")
         except (RemoteProtocolError, TransportError):
-            said = ""
+            detail = ""
         if self._key:
-            said = said.replace(self._key, MASK)
-        said = " ".join(redact(said).split())[:_MAX_SAID]
+            detail = detail.replace(self._key, MASK)
+        detail = " ".join(redact(detail).split())[:_MAX_SAID]
         seconds = _SECONDS.fullmatch(response.header(b"retry-after").strip())
         return ModelFailed(
-            f"{self.shown} answers {response.status}{_mend(response.status)}{said and ': '}{said}",
+            f"{self.shown} responds with {response.status}{_mend(response.status)}"
+            f"{detail and ': '}{detail}",
             status=response.status,
             retry_after=float(seconds[0]) if seconds else None,
         )

@@ -38,19 +38,19 @@ class History:
         self._accepted.append(proposal)
 
     def events(
-        self, documents: Mapping[str, Document], told: Iterable[HistoryEntry]
+        self, documents: Mapping[str, Document], entries: Iterable[HistoryEntry]
     ) -> tuple[Event, ...]:
         """Return the latest edits, the oldest first.
 
         Args:
             documents: The open ones, by their URIs.
-            told: The client's history; it counts if nothing else is known.
+            entries: The client's history, which counts if nothing else is known.
         """
         self.log.tick()
         edits = [*self.log, *([self.log.pending] if self.log.pending else [])]
         events = [self._event(edit, documents.get(edit.uri)) for edit in edits[-_MAX_EVENTS:]]
         if not events:
-            events = [self._told(entry) for entry in [*told][-_MAX_EVENTS:]]
+            events = [self._as_event(entry) for entry in [*entries][-_MAX_EVENTS:]]
             events = [event for event in events if event.diff]
         room = _MAX_CHARACTERS
         kept: list[Event] = []
@@ -79,7 +79,7 @@ class History:
             was_proposed=self._was_proposed(edit),
         )
 
-    def _told(self, entry: HistoryEntry) -> Event:
+    def _as_event(self, entry: HistoryEntry) -> Event:
         pieces = read_patch(entry.diff)
         return Event(
             path=self._path_of(entry.uri),

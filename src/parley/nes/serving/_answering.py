@@ -58,9 +58,9 @@ def checked(found: object) -> Sequence[Proposal]:
     if _is_list(found) and not strange:
         return cast(Sequence[Proposal], listed)
     what = f"a list with {_type(strange[0])} in it" if strange else _type(found)
-    told = f"What suggests edits returned {what}, and not a list of proposals"
-    logger.error("%s", told)
-    raise InternalError(told)
+    problem = f"What suggests edits returned {what}, and not a list of proposals"
+    logger.error("%s", problem)
+    raise InternalError(problem)
 
 
 def _is_list(value: object) -> bool:

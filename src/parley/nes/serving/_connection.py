@@ -229,11 +229,11 @@ class NesConnection:
         task = asyncio.current_task()
         assert task is not None
         session.questions.add(task)
-        # Until the answer is written: the answer to `nes/close` comes after it.
+        # Until the response is written: the response to `nes/close` comes after it.
         task.add_done_callback(session.questions.discard)
-        return await self._answer(session, params)
+        return await self._suggestions_for(session, params)
 
-    async def _answer(
+    async def _suggestions_for(
         self, session: ServedSession, params: v2.SuggestNesRequest
     ) -> v2.SuggestNesResponse:
         context = params.context or _NO_CONTEXT
@@ -241,8 +241,8 @@ class NesConnection:
         if document is None:
             return v2.SuggestNesResponse(suggestions=[])
         is_open = session.documents.get(params.uri) is document
-        asked = document.copy() if is_open else document
-        question = make_question(session, params, asked, context, self._kinds)
+        snapshot = document.copy() if is_open else document
+        question = make_question(session, params, snapshot, context, self._kinds)
         question = msgspec.structs.replace(question, ide_actions=self._ide_actions)
         known = {each.uri: (each, each.version) for each in session.documents}
         proposals = checked(await session.predictor.suggest(question))

@@ -97,7 +97,9 @@ class Suggestions:
         unknown = wanted - CONTEXT.keys()
         if unknown:
             known = ", ".join(CONTEXT)
-            raise ValueError(f"there is no context {', '.join(sorted(unknown))}; there are {known}")
+            raise ValueError(
+                f"there is no context {', '.join(sorted(unknown))}; choose from {known}"
+            )
         self.events = _checked_events(events, sync)
         """The document events that the client reports."""
         self.sync: Literal["full", "incremental"] = sync
@@ -252,7 +254,7 @@ def _checked_events(events: Iterable[DocumentEventKind], sync: str) -> frozenset
     wanted = frozenset(events)
     if unknown := wanted.difference(EVENTS):
         names = ", ".join(sorted(unknown))
-        raise ValueError(f"there is no event {names}; there are {', '.join(EVENTS)}")
+        raise ValueError(f"there is no event {names}; choose from {', '.join(EVENTS)}")
     if sync not in ("full", "incremental"):
         raise ValueError(f"sync must be 'full' or 'incremental', not {sync!r}")
     if "didChange" in wanted and "didOpen" not in wanted and sync == "incremental":

@@ -421,10 +421,10 @@ class Chain:
         if self._client is None:
             self._opening.connection_lost(ConnectionClosed("the peer closed the connection"))
         else:
-            self._ending.append(asyncio.create_task(self._answer_last(self._client)))
+            self._ending.append(asyncio.create_task(self._end_after_responses(self._client)))
 
-    async def _answer_last(self, client: Port) -> None:
-        await _wait_for_answers(client)
+    async def _end_after_responses(self, client: Port) -> None:
+        await _wait_for_responses(client)
         if self.failure is None:
             self._finish()
 
@@ -482,7 +482,7 @@ async def _flush_pending(client: Port, opening: PeekedTransport) -> None:
         await asyncio.sleep(_POLL_INTERVAL if client.pending else _QUIET_AFTER)
 
 
-async def _wait_for_answers(client: Port) -> None:
+async def _wait_for_responses(client: Port) -> None:
     """Wait until a client that has closed its side has its responses, except to prompts."""
     ends = _now() + _ANSWER_TIMEOUT
     while client.lost is None and _now() < ends:

@@ -147,7 +147,7 @@ class ProxyConnection:
     def _add_ports(self, client: Transport, agent: Transport) -> tuple[Port, Port]:
         client_options = PortOptions(
             tap=None if self.proxy.watcher is None else self._watch,
-            on_answered=None if self._options.timeout is None else self._client_answered,
+            on_response_sent=None if self._options.timeout is None else self._client_response_sent,
             on_lost=self._lost,
         )
         agent_options = PortOptions(
@@ -280,7 +280,7 @@ class ProxyConnection:
         self._to_agent.handle(self.proxy.client.get("initialize", self._to_agent.fallback), message)
         return None
 
-    def _client_answered(self, call: PendingRequest, frame: bytes) -> None:
+    def _client_response_sent(self, call: PendingRequest, frame: bytes) -> None:
         """Stop waiting for the response to initialize when the client gets it."""
         if self._options.timeout is not None and call.method == "initialize":
             self._options.timeout.end()
@@ -420,8 +420,8 @@ class ProxyPrompt:
             RequestError: The prompt was refused, or the turn has failed.
         """
         params = v2.PromptRequest(session_id=self._session_id, prompt=prompt)
-        answer = await self._connection.agent.request("session/prompt", params)
-        if isinstance(answer, v2.PromptResponse):
+        response = await self._connection.agent.request("session/prompt", params)
+        if isinstance(response, v2.PromptResponse):
             end = await self._connection.agent.wait(self._ended)
             if end.error is not None:
                 raise request_error(end.error.code, end.error.message)

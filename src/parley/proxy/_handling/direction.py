@@ -179,7 +179,7 @@ class Direction:
             if (call.method, call.session_id) == (PROMPT, session_id) and is_here:
                 cancel, answer = call.on_cancel, self.connection.dialect.cancelled_prompt
                 if answer:
-                    call.answer(answer)
+                    call.respond(answer)
                 assert cancel is not None
                 cancel(call)
 
@@ -249,7 +249,7 @@ class Direction:
         if isinstance(outcome, Response):
             call.settle(outcome.frame)
         elif outcome is not None:
-            call.answer(message.result(outcome))
+            call.respond(message.result(outcome))
         elif message.is_forwarded:
             self._let_pass(message)
         else:

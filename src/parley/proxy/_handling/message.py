@@ -246,7 +246,7 @@ class Request(Message):
         """The tools that handlers have added to the session that it opens."""
         self.is_forwarded = False
         self.response_slot: QueueSlot | None = None
-        self._answered: asyncio.Future[None] | None = None
+        self._response_arrived: asyncio.Future[None] | None = None
 
     async def forward(self) -> Response:
         """Forward it with the changes made so far, and return the response.
@@ -264,11 +264,11 @@ class Request(Message):
         if self.call.is_settled:
             raise RequestCancelled
         self.is_forwarded = True
-        self._answered = asyncio.get_running_loop().create_future()
+        self._response_arrived = asyncio.get_running_loop().create_future()
         self.call.on_response = self._take_response
         self._direction.ask(self.call, self.session_tools)
         self.unblock()
-        await self._direction.peer.wait(self._answered)
+        await self._direction.peer.wait(self._response_arrived)
         if self.failure is not None:
             raise self.failure[0]
         assert self.reply is not None
@@ -341,9 +341,9 @@ class Request(Message):
         elif isinstance(message, Failure):
             error = codec.to_exception(message.error)
             self.failure = (error, renumber_response(frame, message, self.call.raw_id))
-        assert self._answered is not None
-        if not self._answered.done():
-            self._answered.set_result(None)
+        assert self._response_arrived is not None
+        if not self._response_arrived.done():
+            self._response_arrived.set_result(None)
 
     def result(self, value: object) -> bytes:
         """Return the JSON of a result for the version on the wire."""

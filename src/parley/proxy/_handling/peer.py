@@ -69,16 +69,16 @@ class ProxyPeer:
         return (await self._ask(method, bytes(params))).result
 
     async def _ask(self, method: str, body: bytes) -> Success:
-        answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        response: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def take(call: PendingRequest, frame: bytes, is_result: bool) -> bool:
-            if not answered.done():
-                answered.set_result(frame)
+            if not response.done():
+                response.set_result(frame)
             return True
 
         call = self.port.request(method, body, peek_session(Raw(body)), take)
         try:
-            frame = await self.wait(answered)
+            frame = await self.wait(response)
         except BaseException:  # also when cancelled: the response is no longer awaited
             call.withdraw()
             raise
@@ -117,21 +117,21 @@ class ProxyPeer:
             await room
             await asyncio.sleep(0)  # fairness, see above
 
-    async def wait(self, answered: asyncio.Future[Any]) -> Any:
+    async def wait(self, response: asyncio.Future[Any]) -> Any:
         """Wait for a response of this side, and keep reading its other messages."""
-        self._waiting.add(answered)
+        self._waiting.add(response)
         self._connection.check()
         try:
-            return await answered
+            return await response
         finally:
-            self._waiting.discard(answered)
+            self._waiting.discard(response)
             self._connection.check()
 
     def give_up(self) -> None:
         """Fail what handlers wait for: what comes first cannot be kept any longer."""
-        for answered in self._waiting:
-            if not answered.done():
-                answered.set_exception(Overloaded("Too much waits for the handlers of the proxy"))
+        for response in self._waiting:
+            if not response.done():
+                response.set_exception(Overloaded("Too much waits for the handlers of the proxy"))
 
     def _encode(
         self, kind: Kind, method: str | Method[Any, Any], params: object

@@ -202,14 +202,14 @@ class ConnectionTools:
         return route
 
     def _serve(self, call: PendingRequest) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(call))
+        task = asyncio.get_running_loop().create_task(self._respond(call))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         call.on_cancel = lambda _: cancel_soon(task)
 
-    async def _answer(self, call: PendingRequest) -> None:
+    async def _respond(self, call: PendingRequest) -> None:
         try:
-            call.answer(await self._provider.request(call.method, call.params, id=call.id))
+            call.respond(await self._provider.request(call.method, call.params, id=call.id))
         except asyncio.CancelledError:
             call.refuse(RequestCancelled())
             raise

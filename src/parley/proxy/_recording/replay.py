@@ -136,7 +136,7 @@ class _ReplayConnection:
         self._acts = acts
         self._waiting: deque[Request] = deque()
         self._live: dict[Key, Request] = {}
-        self._answered: set[Key] = set()
+        self._responded: set[Key] = set()
         self._sent_ids: dict[Key, int] = {}
         self._open_requests: set[Id] = set()
         self._unclaimed_responses = {
@@ -215,7 +215,7 @@ class _ReplayConnection:
                 await self._wait(step)
             case Respond():
                 await self._pause(step.after)
-                self._answer(step)
+                self._respond(step)
             case Send():
                 await self._pause(step.after)
                 self._transport.send(step.frame)
@@ -257,7 +257,7 @@ class _ReplayConnection:
         self._live[step.key] = request
         self._is_open = self._is_open or step.method in OPENS
         if step.method in OPENS and request.method in BEGINS:
-            self._answer_first(step.key, request)
+            self._respond_to_first(step.key, request)
 
     def _is_for_session(self, request: Request) -> bool:
         """Return whether a request is for the session of the record, where it must be."""
@@ -265,7 +265,7 @@ class _ReplayConnection:
             return True
         return session_in(request.params) == self._script.session_id
 
-    def _answer_first(self, key: Key, request: Request) -> None:
+    def _respond_to_first(self, key: Key, request: Request) -> None:
         """Send the session's id before its first update, for example before a recorded replay."""
         response = next(
             step.response
@@ -276,12 +276,12 @@ class _ReplayConnection:
         result: Any = msgspec.json.decode(response.result, type=dict[str, Raw])
         result["sessionId"] = self._script.session_id
         self._transport.send(encode_success(request.id, msgspec.json.encode(result)))
-        self._answered.add(key)
+        self._responded.add(key)
 
-    def _answer(self, step: Respond) -> None:
-        if step.key not in self._answered:
+    def _respond(self, step: Respond) -> None:
+        if step.key not in self._responded:
             self._reply(self._live[step.key].id, step.response)
-            self._answered.add(step.key)
+            self._responded.add(step.key)
 
     def _ask(self, step: SendRequest) -> None:
         id = self._sent_ids[step.key] = len(self._sent_ids) + 1
@@ -292,7 +292,7 @@ class _ReplayConnection:
     def _break(self, step: FailTurn) -> None:
         """End a turn of which the record has no end."""
         code, text = -32603, "The record ends in the middle of this turn"
-        if not self._script.is_second or step.key not in self._answered:
+        if not self._script.is_second or step.key not in self._responded:
             self._refuse(self._live[step.key], code, text)
             return
         update = {

@@ -189,7 +189,7 @@ class ReplayScript:
             case _RecordedMessage(is_to_agent=True, item=Request() as request):
                 return self._ask(key, request)
             case _RecordedMessage(is_to_agent=False, item=Success() | Failure() as response):
-                self._answer(key, response, passed.after)
+                self._add_response(key, response, passed.after)
             case _ if self._is_reopening:
                 pass  # a replay of what was played already
             case _RecordedMessage(is_to_agent=True, item=Success() | Failure()):
@@ -250,7 +250,7 @@ class ReplayScript:
         self._waited.add(key)
         self.steps.append(WaitForRequest(key, method))
 
-    def _answer(self, key: Key, response: Response, after: float) -> None:
+    def _add_response(self, key: Key, response: Response, after: float) -> None:
         if self._is_reopening:
             if self._methods.get(key) in OPENS and isinstance(response, Success):
                 self._is_reopening = False

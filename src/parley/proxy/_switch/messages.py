@@ -134,13 +134,13 @@ class PendingRequest:
         """Carry out the decision of a route."""
         if isinstance(destination, DirectResponse):
             if isinstance(destination.outcome, bytes):
-                self.answer(destination.outcome)
+                self.respond(destination.outcome)
             else:
                 self.refuse(destination.outcome)
         elif destination is not None:
             destination.ask(self)
 
-    def answer(self, result: bytes | Raw) -> None:
+    def respond(self, result: bytes | Raw) -> None:
         """Answer with a result; a destination is not waited for."""
         self.settle(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (self.raw_id, bytes(result)))
 
@@ -158,7 +158,7 @@ class PendingRequest:
             return
         if self.group is not None and not self.group.has_room(frame):
             frame = error_response(self.raw_id, Overloaded("The answers to the array are too long"))
-        self.origin.answered(self, frame)
+        self.origin.record_response(self, frame)
         if self.group is not None:
             self.origin.show(frame, self.session_id)
             self.group.add(frame)

@@ -94,7 +94,7 @@ class PortOptions(Struct, frozen=True, kw_only=True):
     """Called with each frame that the peer sends or is sent."""
     keeps: Callable[[PendingRequest], bool] | None = None
     """Decides which pending requests of a lost peer continue, because others need the result."""
-    on_answered: Callable[[PendingRequest, bytes], None] | None = None
+    on_response_sent: Callable[[PendingRequest, bytes], None] | None = None
     """Called with each request of the peer and the frame that answers it."""
     on_lost: Callable[[Port, ConnectionClosed], None] | None = None
     """Called once, when the peer is lost."""
@@ -183,9 +183,9 @@ class Port:
             case Request():
                 self._called(message, bytes(frame), group)
             case Success(id):
-                self._answered(id, bytes(frame), message)
+                self._handle_response(id, bytes(frame), message)
             case Failure(id):
-                self._answered(id, bytes(frame), message)
+                self._handle_response(id, bytes(frame), message)
             case Batch():
                 self._array(bytes(frame), message)
             case _:
@@ -259,7 +259,7 @@ class Port:
             body = replace_member(bytes(params), "requestId", b"%d" % call.destination_id)
             call.destination.send(codec.encode_notification(CANCEL, body), call.session_id)
 
-    def _answered(self, id: Id, frame: bytes, message: Success | Failure) -> None:
+    def _handle_response(self, id: Id, frame: bytes, message: Success | Failure) -> None:
         call = self._unanswered.pop(id, None) if type(id) is int else None
         if call is None:
             is_late = type(id) is int and 0 <= id < self._ids.next
@@ -383,13 +383,13 @@ class Port:
             body = b'{"requestId":%d}' % call.destination_id
             self.send(codec.encode_notification(CANCEL, body), call.session_id)
 
-    def answered(self, call: PendingRequest, frame: bytes) -> None:
+    def record_response(self, call: PendingRequest, frame: bytes) -> None:
         """Record that a request of this port's is answered now, with this frame."""
         self._pending_bytes -= self._pending.pop(call, 0)
         if self._pending_by_id.get(call.id) is call:
             del self._pending_by_id[call.id]
-        if self._options.on_answered is not None:
-            self._options.on_answered(call, frame)
+        if self._options.on_response_sent is not None:
+            self._options.on_response_sent(call, frame)
 
     def reject_pending(self, error: RequestError) -> None:
         """Answer all that this port waits for with an error."""

@@ -136,9 +136,9 @@ def _renamer(there: _Renaming, back: _Renaming) -> Callable[[Message], Awaitable
         body = there.apply(message.method, message.raw)
         if body is not message.raw:
             message.replace(body)
-        return _answered(message) if isinstance(message, Request) else None
+        return _rename_in_response(message) if isinstance(message, Request) else None
 
-    async def _answered(request: Request) -> Response:
+    async def _rename_in_response(request: Request) -> Response:
         reply = await request.forward()
         body = back.apply(request.method, reply.raw)
         if body is not reply.raw:

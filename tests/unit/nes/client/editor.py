@@ -1,4 +1,4 @@
-"""An editor with a client, an agent that answers as a test says, and a clock to be moved."""
+"""An editor with a client, a scripted agent, and a clock that a test moves."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from .editor import (
 from .test_meanwhile import stall
 
 OTHER = "file:///w/b.py"
-SOON = Timing(answer_timeout=0.01, start_timeout=0.01)
+SOON = Timing(response_timeout=0.01, start_timeout=0.01)
 
 
 # Agents that do not answer
@@ -61,7 +61,7 @@ async def test_an_agent_that_does_not_close_a_session_does_not_keep_the_editor(
 
 
 async def test_an_agent_that_reads_nothing_does_not_keep_the_editor() -> None:
-    async with open_editor("a\nb", timing=Timing(answer_timeout=0.05)) as editor:
+    async with open_editor("a\nb", timing=Timing(response_timeout=0.05)) as editor:
         await editor.suggested("s", (1, 1), "c", "x")
         stalled, opening = await stall(editor)
         await editor.nes.aclose()
@@ -118,7 +118,7 @@ async def test_an_answer_that_comes_when_nobody_wants_it_any_more_has_a_fate() -
 
 
 async def test_an_answer_that_comes_when_it_is_too_late_for_it_has_a_fate() -> None:
-    async with open_editor("a\nb", timing=Timing(answer_timeout=3)) as editor:
+    async with open_editor("a\nb", timing=Timing(response_timeout=3)) as editor:
         asking = asyncio.create_task(editor.nes.ask())
         question = await editor.agent.asked()
         # Both happen in the same turn of the loop.
@@ -143,15 +143,15 @@ async def test_a_change_that_cannot_be_sent_does_not_keep_a_fate_back(
             await editor.nes.change(URI, TextEdit(span(1, 0, 1, 1), ""))
         await editor.settle()
         assert editor.agent.outcomes == [("s", "ignored")]
-        assert "s" not in editor.nes._answers._answers.values()
+        assert "s" not in editor.nes._cache._entries.values()
 
 
-async def test_what_is_taken_is_sent_also_if_its_fate_cannot_be(
+async def test_an_accepted_edit_is_sent_even_if_reporting_the_outcome_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with open_editor("a\nb") as editor:
         await editor.suggested("s", (1, 1), "c", "x")
-        monkeypatch.setattr(editor.nes.session, "tell", overloaded)
+        monkeypatch.setattr(editor.nes.session, "report_outcome", overloaded)
         with pytest.raises(Overloaded):
             await editor.nes.accept()
         monkeypatch.undo()
@@ -159,19 +159,19 @@ async def test_what_is_taken_is_sent_also_if_its_fate_cannot_be(
         assert editor.agent.got("document/didChange")[-1]["contentChanges"][0]["text"] == "c"
 
 
-async def test_a_fate_that_cannot_be_told_does_not_keep_the_others_back(
+async def test_an_outcome_that_cannot_be_reported_does_not_hold_back_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with open_editor("a\nb") as editor:
-        tell, failed = editor.nes.session.tell, list[str]()
+        report, failed = editor.nes.session.report_outcome, list[str]()
 
         async def first_fails(id: str, outcome: Outcome) -> None:
             if not failed:
                 failed.append(id)
                 raise Overloaded("too slow")
-            await tell(id, outcome)
+            await report(id, outcome)
 
-        monkeypatch.setattr(editor.nes.session, "tell", first_fails)
+        monkeypatch.setattr(editor.nes.session, "report_outcome", first_fails)
         await editor.type("x", 0, 0)
         none = [editor.agent.edit(id, ((0, 0, 0, 0), "")) for id in "qrs"]
         editor.agent.suggest(await editor.question(), *none)

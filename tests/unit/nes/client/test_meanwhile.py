@@ -158,7 +158,7 @@ def _broken(uri: str, spot: Spot) -> list[Any]:
 async def test_a_question_without_an_answer_is_taken_back_in_time(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    timing = Timing(answer_timeout=3)
+    timing = Timing(response_timeout=3)
     async with open_editor("a", timing=timing) as editor:
         await editor.type("x", 0, 0)
         question = await editor.question()
@@ -176,7 +176,7 @@ async def test_a_question_without_an_answer_is_taken_back_in_time(
 
 
 async def test_who_asks_an_agent_that_does_not_answer_is_told_so() -> None:
-    async with open_editor("a", timing=Timing(answer_timeout=3)) as editor:
+    async with open_editor("a", timing=Timing(response_timeout=3)) as editor:
         asking = asyncio.create_task(editor.nes.ask())
         await editor.agent.asked()
         editor.clock.advance(3)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from parley.nes._documents.change import Change, Spot
 from parley.nes._rebase import Step
 from parley.nes.client import EditSuggestion
-from parley.nes.client._answer_memory import AnswerCache, Key, RejectionMemory
+from parley.nes.client._suggestion_memory import Key, RejectionMemory, SuggestionCache
 from parley.nes.engine import TextEdit
 
 from .editor import URI, open_editor, span
@@ -150,7 +150,7 @@ async def test_each_suggestion_of_an_answer_has_one_fate() -> None:
 
 
 def test_an_answer_belongs_to_a_text_a_line_and_a_document() -> None:
-    cache = AnswerCache(50)
+    cache = SuggestionCache(50)
     cache.put(Key(URI, 1, 0), None)
     assert Key(URI, 1, 0) in cache
     others = (Key(URI, 2, 0), Key(URI, 1, 1), Key(OTHER, 1, 0))
@@ -158,7 +158,7 @@ def test_an_answer_belongs_to_a_text_a_line_and_a_document() -> None:
 
 
 def test_an_answer_is_forgotten_when_its_fate_is_told() -> None:
-    cache = AnswerCache(50)
+    cache = SuggestionCache(50)
     for text, id in ((1, "s"), (2, "s"), (3, "t"), (4, None)):
         cache.put(Key(URI, text, 0), id)
     cache.drop("s")
@@ -166,7 +166,7 @@ def test_an_answer_is_forgotten_when_its_fate_is_told() -> None:
 
 
 def test_the_answer_that_was_used_least_lately_goes_first() -> None:
-    cache = AnswerCache(2)
+    cache = SuggestionCache(2)
     for text in (1, 2):
         cache.put(Key(URI, text, 0), None)
     assert Key(URI, 1, 0) in cache

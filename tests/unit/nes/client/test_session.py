@@ -69,7 +69,7 @@ async def test_an_agent_that_has_gone_is_no_matter_at_the_end(is_shown: bool) ->
 
 def test_a_client_shows_no_kinds_that_do_not_exist() -> None:
     assert shown_kinds(["edit"]) == shown_kinds([])
-    with pytest.raises(ValueError, match="no kind 'dance'; there are edit, jump, rename, search"):
+    with pytest.raises(ValueError, match="no kind 'dance'; choose from edit, jump, rename, search"):
         shown_kinds(["jump", "dance"])
 
 
@@ -78,7 +78,7 @@ def test_a_client_shows_no_kinds_that_do_not_exist() -> None:
     [
         ({"onshow": print}, TypeError, "there is no option onshow=; did you mean on_show=?"),
         ({"options": {"on_show": print}}, TypeError, "there is no option options="),
-        ({"kinds": ["jumps"]}, ValueError, "no kind 'jumps'; there are edit, jump, rename, sea"),
+        ({"kinds": ["jumps"]}, ValueError, "no kind 'jumps'; choose from edit, jump, rename, "),
         ({"kinds": "jump"}, TypeError, "kinds= takes several kinds"),
         ({"folders": "src"}, TypeError, "folders= takes several folders"),
         ({"on_show": "print"}, TypeError, "on_show= takes a plain function"),

@@ -1,4 +1,4 @@
-"""Sessions as data: a text, what is typed into it, and what is to be suggested.
+"""Sessions as data: a text, the user's edits, and the expected suggestion.
 
 A session edits by replacing texts that stand in the document once, as a person would: each `type`
 is one change. Then the engine is asked, with the cursor behind the last change.

@@ -1,4 +1,4 @@
-"""Sessions with diagnostics whose messages say what is to be done."""
+"""Sessions with diagnostics whose messages name the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions in which nothing is to be said."""
+"""Sessions in which nothing must be suggested."""
 
 from __future__ import annotations
 

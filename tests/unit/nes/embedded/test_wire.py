@@ -59,7 +59,7 @@ class Wire(EditingSession):
             found = await self._asked(nes, document)
             for _ in range(self.session.rejected):
                 if found:
-                    await nes.tell(found[0].suggestion_id, "rejected")
+                    await nes.report_outcome(found[0].suggestion_id, "rejected")
                 found = await self._asked(nes, document)
             return [self._proposal(suggestion) for suggestion in found]
 
@@ -74,9 +74,9 @@ class Wire(EditingSession):
             self.clock = now
             _, events = nes.apply(document, [TextEdit(span, new)])
             await nes.changed(document, events)
-            await nes.set_option("nes_aggressiveness", session.mood)
+            await nes.set_config_option("nes_aggressiveness", session.mood)
         self.clock = self.now
-        await nes.set_option("nes_aggressiveness", session.mood)
+        await nes.set_config_option("nes_aggressiveness", session.mood)
         assert document.text == self.document.text
         return document
 

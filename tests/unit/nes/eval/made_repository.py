@@ -1,4 +1,4 @@
-"""Small git repositories, and commits without any, for tests of the measure."""
+"""Small git repositories, and commits without one, for tests of the evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that says what it is told to say, and keeps what it hears."""
+"""An engine with scripted proposals that records its calls."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_a_folder_in_a_repository_is_what_was_changed_in_it(tmp_path: Path) -> N
 def test_what_is_no_date_in_the_past_is_told(date: str, tmp_path: Path) -> None:
     repository = _repository(tmp_path)
     repository.commit({"a.py": numbered(30, _3="b", _9="c")})
-    with pytest.raises(HistoryError, match="that is no date in the past"):
+    with pytest.raises(HistoryError, match="not a date in the past"):
         _read(repository.folder, since=date)
 
 

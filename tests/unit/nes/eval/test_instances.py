@@ -30,14 +30,14 @@ def test_random_order_has_everything_and_hangs_on_the_seed() -> None:
 
 
 def test_at_most_six_moments_are_drawn_and_the_end_is_always_one() -> None:
-    drawn = plan(MANY, "canonical", "project", 1).asked
+    drawn = plan(MANY, "canonical", "project", 1).questions
     assert len(drawn) == 7
     assert drawn[-1] == len(MANY.hunks)
     assert list(drawn) == sorted(set(drawn))
-    assert drawn == plan(MANY, "canonical", "project", 1).asked
-    assert drawn != plan(MANY, "canonical", "project", 2).asked
+    assert drawn == plan(MANY, "canonical", "project", 1).questions
+    assert drawn != plan(MANY, "canonical", "project", 2).questions
 
 
 def test_in_the_file_view_something_is_left_in_the_file_or_nothing_anywhere() -> None:
-    assert plan(IMPORTS, "canonical", "file", 0).asked == (1, 2, 4, 5)
-    assert plan(IMPORTS, "canonical", "project", 0).asked == (1, 2, 3, 4, 5)
+    assert plan(IMPORTS, "canonical", "file", 0).questions == (1, 2, 4, 5)
+    assert plan(IMPORTS, "canonical", "project", 0).questions == (1, 2, 3, 4, 5)

@@ -130,12 +130,12 @@ async def test_what_was_answered_before_a_session_breaks_is_kept(tmp_path: Path)
     assert [each.top is not None for each in outcomes] == [True, True, False, False]
 
 
-async def test_an_answer_is_kept_also_if_its_fate_cannot_be_told(tmp_path: Path) -> None:
-    class Deaf(EngineDriver):
-        async def tell(self, proposal: Proposal, outcome: Outcome) -> None:
+async def test_a_response_is_kept_even_if_reporting_its_outcome_fails(tmp_path: Path) -> None:
+    class FailingDriver(EngineDriver):
+        async def report_outcome(self, proposal: Proposal, outcome: Outcome) -> None:
             raise Fault("it is gone")
 
-    driver = Deaf(ScriptedEngine(_other_file), EDIT)
+    driver = FailingDriver(ScriptedEngine(_other_file), EDIT)
     outcomes = await replay(plan(COMMIT, "canonical", "project", 0), tmp_path, driver)
     assert [each.fault for each in outcomes] == [None, *["it is gone"] * 3]
 

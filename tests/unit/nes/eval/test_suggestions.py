@@ -130,7 +130,7 @@ def test_context_is_what_is_wanted_and_known() -> None:
         ({"parley": {"model": {}}}, None),
         ({"parley": {"model": {"answered": True}}}, ""),
         ({"parley": {"model": {"answered": False, "why": "busy"}}}, "busy"),
-        ({"parley": {"model": {"answered": False, "why": None}}}, "it has not said why"),
+        ({"parley": {"model": {"answered": False, "why": None}}}, "it gave no reason"),
     ],
 )
 def test_an_answer_says_whether_a_model_has_answered(

@@ -1,4 +1,4 @@
-"""An engine that proposes what a test tells it, and remembers what it hears."""
+"""An engine with scripted proposals that records questions and outcomes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rules(Predictor):
     def __init__(self, *proposals: Proposal) -> None:
         self.proposals: Sequence[Proposal] = proposals
         self.heard: list[Any] = []
-        self.asked: list[Question] = []
+        self.questions: list[Question] = []
         self.workspace: Workspace | None = None
         self.meanwhile: Any = None
         self.silences = 0
@@ -79,10 +79,10 @@ class Rules(Predictor):
         self.heard.append(("focused", spot, visible))
 
     async def suggest(self, question: Question) -> Sequence[Proposal]:
-        self.asked.append(question)
+        self.questions.append(question)
         if self.meanwhile is not None:
             self.meanwhile()
-        if len(self.asked) <= self.silences:
+        if len(self.questions) <= self.silences:
             return []
         return [JumpProposal(uri=URI, spot=Spot(0, 0), score=1, rule="j"), *self.proposals]
 

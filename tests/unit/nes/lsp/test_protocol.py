@@ -224,7 +224,7 @@ async def test_what_is_said_of_documents_that_are_not_open_comes_to_nothing() ->
     asking: Any = server.protocol._request_futures[2]
     await asking
     assert written.messages[-1]["result"] == {"edits": []}
-    assert (engine.heard, engine.asked) == ([], [])
+    assert (engine.heard, engine.questions) == ([], [])
 
 
 def test_all_folders_of_the_workspace_are_the_engines(tmp_path: Path) -> None:

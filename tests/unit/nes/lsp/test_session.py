@@ -34,10 +34,10 @@ def change(line: int, start: int, end: int, text: str) -> TextDocumentContentCha
 async def test_places_are_as_the_client_counts_them(encoding: Encoding, column: int) -> None:
     rules = Rules(proposal((0, 4, 5, "10")))
     session = open_session(rules, encoding)
-    [offer] = await session.edits(URI, at(0, column + 1), asked=1, trigger="manual")
+    [offer] = await session.edits(URI, at(0, column + 1), version=1, trigger="manual")
     assert (offer.uri, offer.version, offer.text) == (URI, 1, "10")
     assert offer.range == Range(start=at(0, column), end=at(0, column + 1))
-    [question] = rules.asked
+    [question] = rules.questions
     assert question.spot == Spot(0, 5)
     assert question.trigger == "manual"
     assert question.kinds == {"edit"}
@@ -78,7 +78,7 @@ async def test_a_document_that_is_opened_again_is_a_new_one() -> None:
 async def test_the_focus_is_where_the_cursor_was_last() -> None:
     rules = Rules()
     session = open_session(rules)
-    await session.edits(URI, at(1, 3), asked=1, trigger="automatic")
+    await session.edits(URI, at(1, 3), version=1, trigger="automatic")
     session.focused(URI)
     assert rules.heard[-1][:2] == ("focused", Spot(1, 3))
 
@@ -86,10 +86,10 @@ async def test_the_focus_is_where_the_cursor_was_last() -> None:
 async def test_another_version_has_no_answer() -> None:
     rules = Rules(proposal((1, 4, 5, "20")))
     session = open_session(rules)
-    assert await session.edits(URI, at(1, 5), asked=2, trigger="automatic") == []
-    assert await session.edits("file:///unknown", at(1, 5), asked=1, trigger="automatic") == []
-    assert rules.asked == []
-    assert len(await session.edits(URI, at(1, 5), asked=None, trigger="automatic")) == 1
+    assert await session.edits(URI, at(1, 5), version=2, trigger="automatic") == []
+    assert await session.edits("file:///unknown", at(1, 5), version=1, trigger="automatic") == []
+    assert rules.questions == []
+    assert len(await session.edits(URI, at(1, 5), version=None, trigger="automatic")) == 1
 
 
 async def test_an_edit_follows_what_is_changed_while_the_engine_thinks() -> None:
@@ -98,10 +98,10 @@ async def test_an_edit_follows_what_is_changed_while_the_engine_thinks() -> None
     rules.meanwhile = lambda: session.changed(
         URI, 2, [change(0, 0, 0, "a\n"), change(2, 0, 0, " ")]
     )
-    [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    [offer] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert (offer.version, offer.text) == (2, "20")
     assert offer.range == Range(start=at(2, 5), end=at(2, 6))
-    [question] = rules.asked
+    [question] = rules.questions
     assert question.document.text == TEXT
     session.settle(offer.id, "accepted")
     assert rules.heard[-1] == ("r", "accepted")
@@ -111,7 +111,7 @@ async def test_an_edit_that_is_typed_meanwhile_is_offered_as_far_as_it_is_left()
     rules = Rules(proposal((1, 5, 5, "00 + 1")))
     session = open_session(rules)
     rules.meanwhile = lambda: session.changed(URI, 2, [change(1, 5, 5, "0")])
-    [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    [offer] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert (offer.text, offer.range) == ("0 + 1", Range(start=at(1, 6), end=at(1, 6)))
 
 
@@ -119,9 +119,9 @@ async def test_an_edit_whose_place_was_changed_meanwhile_is_not_offered() -> Non
     rules = Rules(proposal((1, 4, 5, "20")))
     session = open_session(rules)
     rules.meanwhile = lambda: session.changed(URI, 2, [change(1, 4, 5, "3")])
-    assert await session.edits(URI, at(1, 5), asked=1, trigger="automatic") == []
+    assert await session.edits(URI, at(1, 5), version=1, trigger="automatic") == []
     rules.meanwhile = lambda: session.closed(URI)
-    assert await session.edits(URI, at(1, 5), asked=2, trigger="automatic") == []
+    assert await session.edits(URI, at(1, 5), version=2, trigger="automatic") == []
 
 
 async def test_what_had_no_answer_is_asked_again_when_the_user_has_rested() -> None:
@@ -130,8 +130,8 @@ async def test_what_had_no_answer_is_asked_again_when_the_user_has_rested() -> N
     session = Session(rules, [], "utf-16", rest_after=0.01)
     session.opened(URI, "python", 1, TEXT)
     session.changed(URI, 2, [change(0, 0, 0, "a")])
-    assert len(await session.edits(URI, at(0, 1), asked=2, trigger="automatic")) == 1
-    assert len(rules.asked) == 2
+    assert len(await session.edits(URI, at(0, 1), version=2, trigger="automatic")) == 1
+    assert len(rules.questions) == 2
 
 
 async def test_what_is_changed_before_the_second_question_moves_nothing_twice() -> None:
@@ -145,19 +145,19 @@ async def test_what_is_changed_before_the_second_question_moves_nothing_twice() 
         session.changed(URI, 2, [change(0, 0, 0, "a\n")])
 
     rules.meanwhile = type_above
-    [offer] = await session.edits(URI, at(1, 5), asked=None, trigger="automatic")
+    [offer] = await session.edits(URI, at(1, 5), version=None, trigger="automatic")
     assert offer.range == Range(start=at(2, 4), end=at(2, 5))
-    assert [each.document.version for each in rules.asked] == [1, 2]
+    assert [each.document.version for each in rules.questions] == [1, 2]
 
 
 async def test_what_was_asked_by_hand_or_about_an_old_text_is_asked_once() -> None:
     rules = Rules(proposal((1, 4, 5, "20")))
     rules.silences = 2
     session = open_session(rules)
-    assert await session.edits(URI, at(0, 1), asked=1, trigger="automatic") == []
+    assert await session.edits(URI, at(0, 1), version=1, trigger="automatic") == []
     session.changed(URI, 2, [change(0, 0, 0, "a")])
-    assert await session.edits(URI, at(0, 1), asked=2, trigger="manual") == []
-    assert len(rules.asked) == 2
+    assert await session.edits(URI, at(0, 1), version=2, trigger="manual") == []
+    assert len(rules.questions) == 2
 
 
 async def test_a_completion_is_for_the_text_that_was_asked_about() -> None:
@@ -173,7 +173,7 @@ async def test_only_the_best_edit_is_offered_and_only_in_open_documents() -> Non
     other = proposal((0, 0, 0, "import x\n"), uri="file:///project/closed.py")
     rules = Rules(other, proposal((1, 4, 5, "20"), (0, 4, 5, "10")), proposal((1, 0, 1, "c")))
     session = open_session(rules)
-    [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    [offer] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert offer.text == "10\nb = 20"
 
 
@@ -182,7 +182,7 @@ async def test_an_edit_of_another_open_document_is_offered() -> None:
     rules = Rules(proposal((0, 0, 1, "y"), uri=other))
     session = open_session(rules)
     session.opened(other, "python", 7, "x\n")
-    [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    [offer] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert (offer.uri, offer.version) == (other, 7)
     assert await session.completions(URI, at(1, 5), trigger="automatic") == []
 
@@ -193,7 +193,7 @@ async def test_an_edit_of_a_document_that_is_another_one_by_now_is_not_offered()
     session = open_session(rules)
     session.opened(other, "python", 7, "x\n")
     rules.meanwhile = lambda: session.opened(other, "python", 7, "other\n")
-    assert await session.edits(URI, at(1, 5), asked=1, trigger="automatic") == []
+    assert await session.edits(URI, at(1, 5), version=1, trigger="automatic") == []
 
 
 async def test_a_document_that_becomes_too_large_is_closed_to_the_engine() -> None:
@@ -202,7 +202,7 @@ async def test_a_document_that_becomes_too_large_is_closed_to_the_engine() -> No
     session.opened(URI, "python", 1, "12345678")
     session.changed(URI, 2, [change(0, 8, 8, "9")])
     assert rules.heard == [("opened", URI, "12345678"), ("closed", URI)]
-    assert await session.edits(URI, at(0, 0), asked=2, trigger="automatic") == []
+    assert await session.edits(URI, at(0, 0), version=2, trigger="automatic") == []
 
 
 async def test_completions_are_those_at_the_cursor() -> None:
@@ -217,7 +217,7 @@ async def test_the_engine_learns_what_became_of_its_proposals() -> None:
     session = open_session(rules)
 
     async def ask() -> str:
-        [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+        [offer] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
         return offer.id
 
     session.settle(await ask(), "accepted")
@@ -229,13 +229,13 @@ async def test_the_engine_learns_what_became_of_its_proposals() -> None:
 async def test_what_was_shown_and_is_not_offered_again_was_ignored() -> None:
     rules = Rules(proposal((1, 4, 5, "20")))
     session = open_session(rules)
-    [shown] = await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    [shown] = await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     session.shown(shown.id)
     session.shown("unknown")
-    await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert rules.heard[1:] == []
     rules.proposals = []
-    await session.edits(URI, at(1, 5), asked=1, trigger="automatic")
+    await session.edits(URI, at(1, 5), version=1, trigger="automatic")
     assert rules.heard[1:] == [("r", "ignored")]
     session.settle(shown.id, "accepted")
     assert rules.heard[1:] == [("r", "ignored")]
@@ -244,7 +244,7 @@ async def test_what_was_shown_and_is_not_offered_again_was_ignored() -> None:
 async def test_what_nobody_settles_is_forgotten() -> None:
     rules = Rules(proposal((1, 4, 5, "20")))
     session = open_session(rules)
-    offers = [await session.edits(URI, at(1, 5), asked=1, trigger="manual") for _ in range(80)]
+    offers = [await session.edits(URI, at(1, 5), version=1, trigger="manual") for _ in range(80)]
     session.settle(offers[0][0].id, "accepted")
     assert rules.heard[1:] == []
     session.settle(offers[-1][0].id, "accepted")
@@ -255,7 +255,7 @@ async def test_what_was_shown_and_nobody_settles_is_forgotten() -> None:
     rules = Rules(proposal((1, 4, 5, "20")))
     session = open_session(rules)
     for _ in range(80):
-        [offer] = await session.edits(URI, at(1, 5), asked=1, trigger="manual")
+        [offer] = await session.edits(URI, at(1, 5), version=1, trigger="manual")
         session.shown(offer.id)
     assert len(session._shown) == len(session._offered) <= 65
 

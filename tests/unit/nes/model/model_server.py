@@ -1,4 +1,4 @@
-"""A server on loopback that answers as a test tells it, and remembers what it was asked."""
+"""A model server on loopback with scripted responses that records its requests."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Scripted:
 
     def __init__(self) -> None:
         self.port = 0
-        self.asked: list[Exchange] = []
-        self.answers: list[Answer] = []
+        self.requests: list[Exchange] = []
+        self.responses: list[Answer] = []
         """What is done with each request; the last one is repeated."""
         self._arrived = asyncio.Condition()
 
@@ -58,36 +58,36 @@ class Scripted:
     async def arrived(self, count: int = 1) -> Exchange:
         """Wait for a request, by its number, and return it."""
         async with self._arrived:
-            await self._arrived.wait_for(lambda: len(self.asked) >= count)
-        return self.asked[count - 1]
+            await self._arrived.wait_for(lambda: len(self.requests) >= count)
+        return self.requests[count - 1]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                await self._answer(reader, writer, head.decode())
+                await self._respond(reader, writer, head.decode())
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
-            for exchange in self.asked:
+            for exchange in self.requests:
                 if exchange.writer is writer:
                     exchange.gone.set()
 
-    async def _answer(
+    async def _respond(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str
     ) -> None:
         first, *lines = head.strip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         exchange = Exchange(first.split()[1], headers, body, writer)
-        answer = self.answers[min(len(self.asked), len(self.answers) - 1)]
+        respond = self.responses[min(len(self.requests), len(self.responses) - 1)]
         async with self._arrived:
-            self.asked.append(exchange)
+            self.requests.append(exchange)
             self._arrived.notify_all()
         async with asyncio.TaskGroup() as tasks:
             hanging_up = tasks.create_task(_watch(reader, exchange))
             try:
-                await answer(exchange)
+                await respond(exchange)
             finally:
                 hanging_up.cancel()
 
@@ -106,7 +106,7 @@ async def _watch(reader: asyncio.StreamReader, exchange: Exchange) -> None:
 async def scripted(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Scripted]:
     """Run a server."""
     script = Scripted()
-    script.answers = list(answers)
+    script.responses = list(answers)
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0, ssl=tls)
     script.port = server.sockets[0].getsockname()[1]
     try:

@@ -61,7 +61,7 @@ async def test_mercury_has_a_path_of_its_own_and_samples_as_it_likes(path: str) 
         [proposal] = await editor.ask(1, 13)
         assert editor.after(proposal) == DONE
         editor.predictor.close()
-    [asked] = server.asked
+    [asked] = server.requests
     assert asked.path == "/v1/edit/completions"
     assert asked.json.keys() == {"model", "stream", "messages"}
     [message] = asked.json["messages"]
@@ -75,5 +75,5 @@ async def test_mercury_may_also_be_behind_a_usual_chat() -> None:
         editor = Editor(ModelEngine(url, "m", format="mercury"), TEXT)
         assert await editor.ask(1, 13) == []
         editor.predictor.close()
-    assert server.asked[0].path == "/v1/chat/completions"
-    assert server.asked[0].json["max_tokens"] > 0
+    assert server.requests[0].path == "/v1/chat/completions"
+    assert server.requests[0].json["max_tokens"] > 0

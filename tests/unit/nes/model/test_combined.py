@@ -105,7 +105,7 @@ async def test_the_embedded_engine_answers_when_it_is_sure(
         predictor.set_option("nes_predictor", which)
         found = await predictor.suggest(Question(document=document, spot=Spot(1, 13)))
         assert [each.rule for each in found] == rules
-        assert len(server.asked) == ("model" in rules)
+        assert len(server.requests) == ("model" in rules)
         predictor.close()
 
 
@@ -117,7 +117,7 @@ async def test_the_model_is_told_what_the_other_would_change() -> None:
         predictor.opened(document)
         found = await predictor.suggest(Question(document=document, spot=Spot(1, 13)))
         assert [each.rule for each in found] == ["rename"]
-        said = server.asked[0].json["messages"][1]["content"]
+        said = server.requests[0].json["messages"][1]["content"]
         assert "Perhaps to be changed next:\n- a.py:1: def total(items):\n" in said
         predictor.close()
 
@@ -130,7 +130,7 @@ async def test_what_both_propose_is_proposed_once() -> None:
         predictor.opened(document)
         [only] = await predictor.suggest(Question(document=document, spot=Spot(1, 13)))
         assert only.rule == "rename"
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         predictor.close()
 
 
@@ -191,10 +191,10 @@ async def test_it_is_known_whether_the_model_has_answered() -> None:
         assert both.model_state == ""
         await both.suggest(question)
         assert both.model_state is not None
-        assert "answers 503" in both.model_state
+        assert "responds with 503" in both.model_state
         await both.suggest(question)  # it is left alone for a while
-        assert len(server.asked) == 2
-        assert "answers 503" in both.model_state
+        assert len(server.requests) == 2
+        assert "responds with 503" in both.model_state
         rules.score = 0.9
         await both.suggest(question)
         assert both.model_state is None
@@ -223,4 +223,4 @@ async def test_a_client_is_told_whether_the_model_has_answered() -> None:
             assert answer.meta is not None
             told = answer.meta["parley"]["model"]
             assert told["answered"] is False
-            assert "answers 503" in told["why"]
+            assert "responds with 503" in told["why"]

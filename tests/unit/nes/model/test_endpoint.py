@@ -49,12 +49,12 @@ async def test_a_server_that_refuses_is_left_alone_for_a_while(
         assert await editor.ask(1, 13) == []
         clock.now += seconds - 0.1
         assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         clock.now += 0.2
         assert len(await editor.ask(1, 13)) == 1
         editor.predictor.close()
     assert len(caplog.records) == 1
-    assert f"answers {status}" in caplog.text
+    assert f"responds with {status}" in caplog.text
     assert "[redacted]" in caplog.text
     assert KEY not in caplog.text
 
@@ -74,9 +74,9 @@ async def test_a_server_that_hangs_is_given_up_and_left_alone(
     async with scripted(silence, saying(DONE)) as server:
         editor = editor_at(server.url, clock, timeout=0.05)
         assert await editor.ask(1, 13) == []
-        await server.asked[0].gone.wait()
+        await server.requests[0].gone.wait()
         assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         clock.now += 10
         editor.predictor._source.timeout = 10.0
         assert len(await editor.ask(1, 13)) == 1
@@ -125,12 +125,12 @@ async def test_of_three_questions_the_first_and_the_last_are_under_way(
         third = asyncio.create_task(editor.ask(1, 13))
         await server.arrived(3)
         assert await second == []
-        await server.asked[1].gone.wait()
+        await server.requests[1].gone.wait()
         assert not first.done()
         release.set()
         assert len(await third) == 1
         assert await first == []
-        await server.asked[0].gone.wait()
+        await server.requests[0].gone.wait()
         editor.predictor.close()
     assert caplog.text == ""
 
@@ -192,7 +192,7 @@ async def test_an_answer_of_50_megabytes_is_not_read_to_its_end(
     async with scripted(endless) as server:
         editor = editor_at(server.url, Clock())
         assert await editor.ask(1, 13) == []
-        await server.asked[0].gone.wait()
+        await server.requests[0].gone.wait()
         editor.predictor.close()
     assert sent < size / 2
     assert "longer than 1048576 bytes" in caplog.text
@@ -243,7 +243,7 @@ async def test_a_certificate_is_checked_and_ones_own_can_be_given(
         url = f"https://localhost:{server.port}"
         stranger = Editor(ModelEngine(url, "m", api_key=KEY), TEXT)
         assert await stranger.ask(1, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         assert "is not trusted" in caplog.text
         friend = Editor(ModelEngine(url, "m", api_key=KEY, ca_file=certificate), TEXT)
         assert len(await friend.ask(1, 13)) == 1

@@ -43,7 +43,7 @@ async def test_a_chat_is_posted_as_one_and_answered_with_the_smallest_edit() -> 
             rule="model",
             meta={"format": "chat"},
         )
-        asked = server.asked[0]
+        asked = server.requests[0]
         assert asked.path == "/v1/chat/completions"
         assert asked.headers["authorization"] == "Bearer s3cret-key"
         assert asked.headers["content-type"] == "application/json"
@@ -70,7 +70,7 @@ async def test_every_completion_format_goes_over_the_wire_and_back(
         editor = Editor(ModelEngine(f"{server.url}/v1", "m", format=format), TEXT)
         [proposal] = await editor.ask(4, 13)
         assert editor.after(proposal) == DONE
-        asked = server.asked[0]
+        asked = server.requests[0]
         assert asked.path == "/v1/completions"
         assert "authorization" not in asked.headers
         assert asked.json["prompt"]
@@ -84,8 +84,8 @@ async def test_ollama_is_asked_its_own_way_if_the_address_says_so() -> None:
         editor = Editor(ModelEngine(f"{server.url}/api/generate", "qwen2.5-coder:7b"), TEXT)
         [proposal] = await editor.ask(4, 13)
         assert editor.after(proposal) == DONE
-        body = server.asked[0].json
-        assert server.asked[0].path == "/api/generate"
+        body = server.requests[0].json
+        assert server.requests[0].path == "/api/generate"
         assert body["raw"] is True
         assert body["options"]["num_predict"] > 50
         assert "<|endoftext|>" in body["options"]["stop"]
@@ -98,9 +98,9 @@ async def test_a_body_may_have_more_in_it_and_less() -> None:
         engine = ModelEngine(f"{server.url}/v1/chat/completions?api-version=1", "m", extra=extra)
         editor = Editor(engine, TEXT)
         assert await editor.ask(4, 13) == []
-        assert server.asked[0].path == "/v1/chat/completions?api-version=1"
-        assert server.asked[0].json["max_completion_tokens"] == 300
-        assert "max_tokens" not in server.asked[0].json
+        assert server.requests[0].path == "/v1/chat/completions?api-version=1"
+        assert server.requests[0].json["max_completion_tokens"] == 300
+        assert "max_tokens" not in server.requests[0].json
         editor.predictor.close()
 
 
@@ -122,12 +122,12 @@ async def test_a_connection_is_used_again_and_let_go_with_the_last_session() -> 
         first, second = Editor(engine, TEXT), Editor(engine, TEXT)
         await first.ask(4, 13)
         await second.ask(4, 13)
-        assert server.asked[0].writer is server.asked[1].writer
+        assert server.requests[0].writer is server.requests[1].writer
         first.predictor.close()
         await second.ask(4, 13)
-        assert server.asked[2].writer is server.asked[0].writer
+        assert server.requests[2].writer is server.requests[0].writer
         second.predictor.close()
-        await server.asked[2].gone.wait()
+        await server.requests[2].gone.wait()
 
 
 async def test_the_model_is_told_of_edits_files_and_diagnostics_within_bounds() -> None:
@@ -149,7 +149,7 @@ async def test_the_model_is_told_of_edits_files_and_diagnostics_within_bounds() 
             snippets=(Snippet("file:///elsewhere/lib.py", 3, "def lib(): ...\n"),),
             recent=(Document("file:///project/.env", "", 1, "PASSWORD=1\n"),),
         )
-        said = server.asked[0].json["messages"][1]["content"]
+        said = server.requests[0].json["messages"][1]["content"]
         assert "Part of lib.py:\n```\ndef lib(): ...\n```" in said
         assert "Part of cart.py:\n```\none = 1\n```" in said
         assert "- line 5, error: no such name" in said
@@ -167,7 +167,7 @@ async def test_a_long_history_is_cut_to_six_kilobytes() -> None:
     async with scripted(saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT)
         await editor.ask(4, 13, history=tuple(history))
-        said = server.asked[0].json["messages"][1]["content"]
+        said = server.requests[0].json["messages"][1]["content"]
         assert "+bxx" in said
         assert "+cxx" in said
         assert "+axx" not in said
@@ -181,7 +181,7 @@ async def test_what_was_accepted_is_told_as_such() -> None:
         editor.predictor.on_outcome(proposal, "accepted")
         editor.type(4, "return su", "return sum(items)")
         await editor.ask(4, 20)
-        said = server.asked[1].json["messages"][1]["content"]
+        said = server.requests[1].json["messages"][1]["content"]
         assert "The programmer took a prediction in shop.py:\n```diff\n" in said
         editor.predictor.close()
 
@@ -203,7 +203,7 @@ async def test_a_file_of_secrets_is_shown_to_no_model(uri: str) -> None:
     async with scripted(saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT, uri=uri)
         assert await editor.ask(4, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         editor.predictor.close()
 
 
@@ -211,7 +211,7 @@ async def test_a_text_with_the_formats_own_tokens_is_not_sent() -> None:
     async with scripted(saying("m(items)")) as server:
         editor = Editor(ModelEngine(server.url, "m", format="qwen"), TEXT + "# <|fim_middle|>\n")
         assert await editor.ask(4, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         editor.predictor.close()
 
 
@@ -220,7 +220,7 @@ async def test_nothing_is_asked_about_a_line_of_enormous_length_or_for_other_kin
         editor = Editor(ModelEngine(server.url, "m"), "x" * 5000)
         assert await editor.ask(0, 3) == []
         assert await editor.ask(0, 3, kinds=frozenset({"jump"})) == []
-        assert server.asked == []
+        assert server.requests == []
         editor.predictor.close()
 
 
@@ -274,14 +274,14 @@ async def test_what_is_typed_while_the_model_answers_does_not_change_the_answer(
 
         async def typing(exchange: object) -> None:
             editor.type(0, "import os", "import os\nimport sys")
-            await saying(fenced(DONE))(server.asked[0])
+            await saying(fenced(DONE))(server.requests[0])
 
-        server.answers = [typing]
+        server.responses = [typing]
         [proposal] = await editor.ask(4, 13)
         assert isinstance(proposal, EditProposal)
         assert proposal.edits == (TextEdit(Span(Spot(4, 13), Spot(4, 13)), "m(items)"),)
         editor.predictor.on_outcome(proposal, "rejected")
-        server.answers = [saying(fenced(DONE.replace("os", "os\nimport sys")))]
+        server.responses = [saying(fenced(DONE.replace("os", "os\nimport sys")))]
         assert await editor.ask(5, 13) == []  # it is known again where it is now
         editor.predictor.close()
 
@@ -301,7 +301,7 @@ async def test_only_the_window_is_shown_as_to_be_changed() -> None:
     async with scripted(saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), text)
         await editor.ask(50, 0)
-        said = server.asked[0].json["messages"][1]["content"]
+        said = server.requests[0].json["messages"][1]["content"]
         region = said.partition("<|region|>\n")[2].partition("<|end_region|>")[0]
         assert region.startswith("line_40 = 40\n")
         assert region.endswith("line_60 = 60\n")

@@ -117,9 +117,9 @@ async def test_who_drips_is_given_up_like_who_is_silent(caplog: pytest.LogCaptur
     async with scripted(drip) as server:
         editor = editor_at(server.url, timeout=0.1)
         assert await editor.ask(1, 13) == []
-        await server.asked[0].gone.wait()
+        await server.requests[0].gone.wait()
         assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         editor.predictor.close()
     assert "does not answer in 0.1 seconds" in caplog.text
 
@@ -132,9 +132,9 @@ async def test_a_redirect_takes_neither_the_key_nor_the_code_elsewhere(status: i
             editor = editor_at(server.url)
             assert await editor.ask(1, 13) == []
             assert await editor.ask(1, 13, trigger="manual") == []
-            assert len(server.asked) == 2
+            assert len(server.requests) == 2
             editor.predictor.close()
-        assert other.asked == []
+        assert other.requests == []
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
@@ -154,7 +154,7 @@ async def test_who_repeats_the_prompt_proposes_nothing(name: str, lines: int) ->
         editor.predictor.focused(other, Spot(0, 0), Span(Spot(0, 0), Spot(3, 0)))
         editor.type(0, "total", "amount")
         assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         editor.predictor.close()
 
 
@@ -178,7 +178,7 @@ async def test_a_shorter_rest_does_not_end_a_longer_one() -> None:
         assert await editor.ask(1, 13, trigger="manual") == []
         clock.now += 30
         assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         editor.predictor.close()
 
 
@@ -188,7 +188,7 @@ async def test_who_answers_nonsense_three_times_is_left_alone() -> None:
         editor = editor_at(server.url, clock)
         for _ in range(5):
             assert await editor.ask(1, 13) == []
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
         clock.now += 11
         assert len(await editor.ask(1, 13)) == 1
         editor.predictor.close()
@@ -219,8 +219,8 @@ async def test_a_connection_that_lay_idle_too_long_is_closed() -> None:
         editor = editor_at(server.url)
         assert len(await editor.ask(1, 13)) == 1
         assert len(await editor.ask(1, 13)) == 1
-        await server.asked[0].gone.wait()
-        assert server.asked[1].writer is not server.asked[0].writer
+        await server.requests[0].gone.wait()
+        assert server.requests[1].writer is not server.requests[0].writer
         editor.predictor.close()
 
 

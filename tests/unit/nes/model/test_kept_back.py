@@ -154,11 +154,11 @@ async def test_the_model_is_not_asked_when_something_was_taken_back() -> None:
         editor.type(0, "os", "sys")
         editor.type(0, "sys", "os")
         assert await editor.ask(4, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         assert len(await editor.ask(4, 13, trigger="manual")) == 1
         editor.type(0, "os", "re")
         assert len(await editor.ask(4, 13)) == 1
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         editor.predictor.close()
 
 
@@ -167,7 +167,7 @@ async def test_the_model_is_not_asked_after_an_undo_that_the_client_tells() -> N
         editor = Editor(ModelEngine(server.url, "m"), TEXT)
         undo = UserAction("undo", URI, Spot(4, 13), 5)
         assert await editor.ask(4, 13, actions=(undo,)) == []
-        assert server.asked == []
+        assert server.requests == []
         editor.predictor.close()
 
 
@@ -182,7 +182,7 @@ async def test_both_engines_are_silent_when_something_was_taken_back() -> None:
             predictor.changed(document, [document.edit(span, new)])
         question = Question(document=document.copy(), spot=Spot(4, 13))
         assert [*await predictor.suggest(question)] == []
-        assert server.asked == []
+        assert server.requests == []
         predictor.close()
 
 
@@ -209,7 +209,7 @@ async def test_a_file_of_secrets_is_known_however_it_is_told(secret_uri: str, al
             open_uris=(secret.uri,),
         )
         await editor.predictor.suggest(question, [other])
-        said = server.asked[0].body.decode()
+        said = server.requests[0].body.decode()
         assert "PASSWORD" not in said
         assert "env" not in said.lower()
         editor.predictor.close()
@@ -230,7 +230,7 @@ async def test_what_is_told_beside_the_window_has_its_bounds() -> None:
             history=(HistoryEntry(URI, "+" + "x" * 100_000),),
         )
         await editor.predictor.suggest(question, [other])
-        assert len(server.asked[0].body) < 5000
+        assert len(server.requests[0].body) < 5000
         editor.predictor.close()
 
 
@@ -238,7 +238,7 @@ async def test_half_a_character_is_sent_nowhere() -> None:
     async with scripted(saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT + "# \ud800\n")
         assert await editor.ask(4, 13) == []
-        assert server.asked == []
+        assert server.requests == []
         editor.predictor.close()
 
 
@@ -247,7 +247,7 @@ async def test_heads_of_files_in_a_told_history_are_not_passed_on() -> None:
     async with scripted(saying("NO_EDIT")) as server:
         editor = Editor(ModelEngine(server.url, "m"), TEXT)
         await editor.ask(4, 13, history=(HistoryEntry(URI, diff), HistoryEntry(URI, "nothing")))
-        said = server.asked[0].json["messages"][1]["content"]
+        said = server.requests[0].json["messages"][1]["content"]
         assert "Edited shop.py:\n```diff\n@@ -3,1 +3,1 @@\n-a\x0cb\n+c\n```" in said
         assert said.count("Edited") == 1
         editor.predictor.close()

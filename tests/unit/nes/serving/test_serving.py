@@ -226,8 +226,7 @@ async def test_a_question_that_does_not_end_does_not_keep_a_session_open() -> No
 
 async def test_an_agent_that_is_being_shut_down_starts_nothing() -> None:
     agent, _ = proposing()
-    async with joined(agent) as client:
-        await agent._state.drain(0)
+    async with joined(agent) as client, agent._state.drained(0):
         with pytest.raises(Overloaded):
             await start(client)
 
@@ -243,7 +242,7 @@ async def test_what_nothing_suggests_is_not_served() -> None:
 
 def test_mistakes_of_a_program_are_told_at_once() -> None:
     agent = Agent("wrong")
-    with pytest.raises(ValueError, match="no context weather; there are recentFiles"):
+    with pytest.raises(ValueError, match="no context weather; choose from recentFiles"):
         Suggestions(agent, context=["weather"])
     nes = Suggestions(agent)
     nes.suggest(nothing)

@@ -139,7 +139,7 @@ async def test_options_are_set_in_both_words(client: int, agent: int) -> None:
     async with translated(client, agent, maker) as connection:
         session = await connection.new_session()
         assert await session.ask("?") == "ask"
-        await session.set_option("mode", "code")
+        await session.set_config_option("mode", "code")
         assert await session.ask("?") == "code"
 
 
@@ -335,7 +335,7 @@ async def test_next_edits_pass_between_versions(
     uri = "file:///project/a.py"
     async with NesClient.connect(conductor, "/", **options) as nes:
         assert nes.session.encoding == encoding
-        await nes.session.set_option("quiet", True)
+        await nes.session.set_config_option("quiet", True)
         document = await nes.open(uri, "python", "aaa bbb\n")
         await nes.change(uri, TextEdit(Span(Spot(0, 0), Spot(0, 0)), "😀é "))
         assert await nes.ask() is not None

@@ -318,8 +318,8 @@ async def test_a_route_may_answer_by_itself_or_keep_a_request() -> None:
     pair.client.say(b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}')
     await pair.client.is_silent()
     assert cancelled == [call]
-    call.answer(b"3")
-    call.answer(b"4")
+    call.respond(b"3")
+    call.respond(b"4")
     assert loaded(await pair.client.next())["result"] == 3
     assert await pair.client.is_silent(), "one request, one answer"
 
@@ -330,7 +330,7 @@ async def test_who_answers_for_somebody_else_takes_the_question_back() -> None:
     await pair.client.next()
     call = pair.routed[-1]
     assert isinstance(call, PendingRequest)
-    call.answer(Raw(b"{}"))
+    call.respond(Raw(b"{}"))
     assert await pair.agent.next() == b'{"jsonrpc":"2.0","id":8,"result":{}}'
     assert loaded(await pair.client.next()) == {
         "jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 0},

@@ -1,4 +1,4 @@
-"""A server's end of HTTP/2 that does nothing unasked, except to say hello."""
+"""A server's end of HTTP/2 that sends its settings, and then only what a test sends."""
 
 from __future__ import annotations
 

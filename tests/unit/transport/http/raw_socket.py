@@ -1,4 +1,4 @@
-"""A server's end of a WebSocket, byte by byte: it does nothing that a test does not say."""
+"""A server's end of a WebSocket that sends only the bytes of a test."""
 
 from __future__ import annotations
 

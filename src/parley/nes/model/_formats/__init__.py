@@ -54,7 +54,6 @@ def format_named(name: str, model: str = "") -> PromptFormat:
         bare = model.lower()
         name = next((found for pattern, found in _MODELS if re.search(pattern, bare)), "chat")
     if name not in FORMATS:
-        raise ConfigError(
-            f"there is no prompt format {name!r}; there are {', '.join(sorted(FORMATS))} and infer"
-        )
+        known = ", ".join(sorted(FORMATS))
+        raise ConfigError(f"there is no prompt format {name!r}; choose from {known} and infer")
     return FORMATS[name]

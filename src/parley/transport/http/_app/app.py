@@ -72,12 +72,13 @@ class HttpApp:
     own server. `connections` are the open connections; `aclose` ends them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - an agent, and the options of an application
         self,
         host: Servable,
         *,
         access: Access | None = None,
         path: str | None = "/acp",
+        path_hint: str | None = None,
         limits: AppLimits | None = None,
         clock: Clock | None = None,
         open_log: Callable[[ClientAddressInfo], EventLog] | None = None,
@@ -90,6 +91,7 @@ class HttpApp:
             access: The access rules; by default, only the local user has access.
             path: The only path that is served; None serves any path, for an application that does
                 its own routing.
+            path_hint: Where to find agents, for authenticated clients that request another path.
             limits: Limits on memory, connections and time.
             clock: The source of time; by default, the event loop.
             open_log: Creates the log of a connection that can be resumed; by default, in memory.
@@ -99,8 +101,7 @@ class HttpApp:
         """
         self._access = access or Access()
         self._path = path
-        self.where = f"the agent is at {path}"
-        """A hint for authenticated clients that request another path."""
+        self._path_hint = path_hint or f"the agent is at {path}"
         self._limits = limits or AppLimits()
         self._knows_session = knows_session
         self._guard = LocalServerGuard(is_off=self._access.allow_local_servers)
@@ -162,7 +163,7 @@ class HttpApp:
 
     def _check_path(self, scope: Scope) -> None:
         if self._path is not None and path_within(scope) != self._path:
-            raise HttpError(404, "not_found", f"Nothing is served at this path; {self.where}")
+            raise HttpError(404, "not_found", f"Nothing is served at this path; {self._path_hint}")
 
     async def _post(
         self, principal: str, scope: Scope, headers: Headers, receive: Receive

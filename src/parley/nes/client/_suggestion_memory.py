@@ -20,44 +20,44 @@ class Key(NamedTuple):
     """Where the cursor is."""
 
 
-class AnswerCache:
+class SuggestionCache:
     """The latest answers: the id of a suggestion, or None for "nothing"."""
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._answers: OrderedDict[Key, str | None] = OrderedDict()
+        self._entries: OrderedDict[Key, str | None] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._entries)
 
     def __contains__(self, key: Key) -> bool:
         """Return whether an answer is known; it counts as used then."""
-        if key not in self._answers:
+        if key not in self._entries:
             return False
-        self._answers.move_to_end(key)
+        self._entries.move_to_end(key)
         return True
 
-    def put(self, key: Key, answer: str | None) -> None:
+    def put(self, key: Key, suggestion_id: str | None) -> None:
         """Keep an answer; the one that was used least lately may go for it."""
-        self._answers[key] = answer
-        self._answers.move_to_end(key)
-        while len(self._answers) > self._size:
-            self._answers.popitem(last=False)
+        self._entries[key] = suggestion_id
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._size:
+            self._entries.popitem(last=False)
 
     def drop(self, id: str) -> None:
         """Drop a suggestion whose outcome is sent."""
-        for key in [key for key, answer in self._answers.items() if answer == id]:
-            del self._answers[key]
+        for key in [key for key, suggestion_id in self._entries.items() if suggestion_id == id]:
+            del self._entries[key]
 
     def forget_others(self, uri: str) -> None:
         """Drop the answers about other documents than the one that was changed."""
-        for key in [each for each in self._answers if each.uri != uri]:
-            del self._answers[key]
+        for key in [each for each in self._entries if each.uri != uri]:
+            del self._entries[key]
 
     def forget(self, uri: str) -> None:
         """Drop the answers about a document."""
-        for key in [each for each in self._answers if each.uri == uri]:
-            del self._answers[key]
+        for key in [each for each in self._entries if each.uri == uri]:
+            del self._entries[key]
 
 
 class RejectionMemory:
