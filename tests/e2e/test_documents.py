@@ -137,7 +137,9 @@ def has(kind: type, attribute: str) -> bool:
     return hasattr(kind, attribute) or is_set is not None
 
 
-SCREENS = [(page, block) for page in PAGES for block in blocks(page, "console")]
+OTHERS = [page for page in PAGES if not page.name.startswith("tutorial-")]
+SCREENS = [(page, block) for page in OTHERS for block in blocks(page, "console")]
+"""What commands print; `test_tutorials.py` has those of the tutorials."""
 
 
 @pytest.mark.parametrize(
