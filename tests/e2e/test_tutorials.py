@@ -3,7 +3,8 @@
 A page is executed in order, in an empty directory that stands for `/home/ada/notes`. A block after
 a line that ends with a file name and a colon is saved as that file. Each command of a `console`
 block runs, and what it prints is compared: in a terminal if the block shows a question, in the
-background if it is `parley serve`.
+background if it is a server or `parley chat`. A chat stays open during the next command, whose last
+line it has to show.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from parley.schema.version import Version
 
 from .gateway_process import GatewayProcess
 from .shell import EXAMPLES, ROOT, Shell
-from .terminal import run_in_terminal
+from .terminal import Terminal, run_in_terminal
 
 PAGES = sorted((ROOT / "docs" / "start").glob("tutorial-*.md"))
 BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -40,6 +41,7 @@ class Reader:
         self._shell = shell
         self._address = ADDRESS
         self._running = ExitStack()
+        self._chat: Terminal | None = None
 
     def follow(self, page: Path) -> None:
         with self._running:
@@ -52,12 +54,15 @@ class Reader:
                         self._run(command, shown)
 
     def _run(self, command: str, shown: list[str]) -> None:
-        if command.startswith("parley serve") and shown:
+        if shown and shown[-1].endswith("press Ctrl-C to stop"):
             self._serve(command, shown)
+        elif command.startswith("parley chat"):
+            self._open_chat(command)
         elif any(map(QUESTION.match, shown)):
             self._answer(command, shown)
         else:
             assert self._general(self._output(command)).splitlines() == shown, command
+            self._close_chat(shown)
 
     def _output(self, command: str) -> str:
         line = f"cd {self.directory} && ({self._local(command)}) 2>&1"
@@ -74,6 +79,18 @@ class Reader:
             assert terminal.exit_code() == 0
         assert self._general(terminal.output).splitlines() == shown, command
 
+    def _open_chat(self, command: str) -> None:
+        line = f"cd {self.directory} && exec {command}"
+        terminal = run_in_terminal("/bin/sh", "-c", line, env=self._shell.variables)
+        self._chat = self._running.enter_context(terminal)
+        self._chat.shows("ready")
+
+    def _close_chat(self, shown: list[str]) -> None:
+        if self._chat is not None:
+            self._chat.shows(shown[-1])
+            assert self._chat.leave() == 0
+            self._chat = None
+
     def _serve(self, command: str, shown: list[str]) -> None:
         """Start a server, instead of the one before, on a free port."""
         self._running.close()
@@ -89,7 +106,8 @@ class Reader:
         return text.replace(HOME, str(self._home)).replace(ADDRESS, self._address)
 
     def _general(self, text: str) -> str:
-        return text.replace(str(self._home), HOME).replace(self._address, ADDRESS)
+        text = text.replace(str(self._home), HOME).replace(self._address, ADDRESS)
+        return re.sub(r"answered in [\d.]+ s", "answered in 0.5 s", text)
 
 
 @contextmanager
