@@ -110,6 +110,7 @@ EDITORS: dict[str, type] = {
 }
 KNOWN: dict[str, list[dict[str, type]]] = {
     "how-to/agents.md": [AGENTS],
+    "reference/agents.md": [AGENTS],
     "how-to/chat.md": [AGENTS],
     "how-to/editors.md": [AGENTS],
     "how-to/clients.md": [CLIENTS],
