@@ -60,21 +60,36 @@ def test_code_in_a_document_is_quoted_from_an_example(page: Path) -> None:
 
 
 def quotes(block: str, lines: list[str]) -> bool:
-    """Tell whether some lines of an example, moved to the left, are the block."""
+    """Return whether a block is imports of an example and some lines of it, moved to the left."""
     wanted = block.splitlines()
+    while wanted and (wanted[0] == "" or (is_import(wanted[0]) and wanted[0] in lines)):
+        del wanted[0]
     return any(
         dedent("\n".join(lines[start : start + len(wanted)])).splitlines() == wanted
         for start in range(len(lines) - len(wanted) + 1)
     )
 
 
+def is_import(line: str) -> bool:
+    return line.startswith(("import ", "from "))
+
+
 SUGGESTIONS = DOCS / "how-to" / "nes.md"
 
 
-@pytest.mark.parametrize("block", blocks(SUGGESTIONS, "python"))
-def test_code_about_suggestions_has_all_the_imports_that_it_needs(block: str) -> None:
+PROGRAMS = [(page, block) for page in PAGES for block in blocks(page, "python")]
+
+
+@pytest.mark.parametrize(
+    ("page", "block"), PROGRAMS, ids=lambda part: name(part) if isinstance(part, Path) else ""
+)
+def test_code_in_a_document_has_all_the_imports_that_it_needs(
+    page: Path, block: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AGENT_TOKEN", "a token of 16 letters")
+    monkeypatch.setattr(sys, "argv", ["page.py", str(tmp_path)])
     known: dict[str, Any] = {"__name__": "page", "__file__": str(EXAMPLES / "page.py")}
-    code = compile(block, SUGGESTIONS.name, "exec", dont_inherit=True)
+    code = compile(block, page.name, "exec", dont_inherit=True)
     exec(code, known)
     assert used(code) - known.keys() - vars(builtins).keys() == set()
 
@@ -111,6 +126,7 @@ EDITORS: dict[str, type] = {
 KNOWN: dict[str, list[dict[str, type]]] = {
     "how-to/agents.md": [AGENTS],
     "reference/agents.md": [AGENTS],
+    "reference/clients.md": [CLIENTS],
     "how-to/chat.md": [AGENTS],
     "how-to/editors.md": [AGENTS],
     "how-to/clients.md": [CLIENTS],
