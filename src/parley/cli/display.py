@@ -193,8 +193,9 @@ class Readable(Display):
         answer = "no answer" if decided.option is None else decided.option.name
         about = ", ".join(subject.commands or subject.paths)
         title = decided.request.title
-        title = title if about in title else f"{title} {about}:"
-        self._line(f"? {title} {answer} ({reason})", "yellow")
+        title = title if about in title else f"{title} {about}"
+        end = "" if title.endswith(("?", ":")) else ":"
+        self._line(f"? {title}{end} {answer} ({reason})", "yellow")
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Finish the line; print the stop reason unless it is normal or reported elsewhere."""
