@@ -117,7 +117,7 @@ def without_measurements(line: str) -> str:
 
 @contextmanager
 def serving(words: list[str], shell: Shell, directory: Path) -> Generator[GatewayProcess]:
-    served = GatewayProcess(tuple(words), shell.variables, directory)
+    served = GatewayProcess(tuple(words), shell.variables, cwd=directory)
     try:
         yield served
     finally:
