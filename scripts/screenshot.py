@@ -9,9 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from examples.tutorial import agent_5_options as tutorial
 from tests.unit.tui.editor import editor_pictures as editor
 from tests.unit.tui.editor.editor_session import editing
-from tests.unit.tui.sample_chat import README, ask, scene, svg
+from tests.unit.tui.sample_chat import NARROW, README, ask, fill_in, scene, svg
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
@@ -21,9 +22,13 @@ async def pictures(home: Path) -> dict[str, str]:
     async with scene(home, README) as talk:
         await ask(talk)
         chat = await svg(talk)
+    async with scene(home, NARROW, tutorial.agent) as talk:
+        await fill_in(talk)
+        form = await svg(talk)
     async with editing(editor.ENGINE, size=editor.SIZE) as desk:
         await editor.change_one(desk)
-        return {"chat.svg": chat, "nes.svg": await editor.svg(desk)}
+        nes = await editor.svg(desk)
+    return {"chat.svg": chat, "tutorial-form.svg": form, "nes.svg": nes}
 
 
 def main() -> int:

@@ -23,13 +23,14 @@ class Shell:
             script = folder / name
             script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        self._folder = folder
+        self.variables = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+        """What it changes in the environment, for programs that a test starts by other means."""
 
     def __call__(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             cwd=ROOT,
-            env={**os.environ, "PATH": f"{self._folder}{os.pathsep}{os.environ['PATH']}"},
+            env={**os.environ, **self.variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

@@ -60,21 +60,46 @@ def test_code_in_a_document_is_quoted_from_an_example(page: Path) -> None:
 
 
 def quotes(block: str, lines: list[str]) -> bool:
-    """Tell whether some lines of an example, moved to the left, are the block."""
+    """Return whether a block is imports of an example and some lines of it, moved to the left."""
     wanted = block.splitlines()
+    while wanted and (wanted[0] == "" or (is_import(wanted[0]) and wanted[0] in lines)):
+        del wanted[0]
     return any(
         dedent("\n".join(lines[start : start + len(wanted)])).splitlines() == wanted
         for start in range(len(lines) - len(wanted) + 1)
     )
 
 
+def without_docstring(lines: list[str]) -> list[str]:
+    """Return an example without its first paragraph, if that is a docstring."""
+    if not lines or not lines[0].startswith('"""'):
+        return lines
+    end = next(number for number, line in enumerate(lines) if line.endswith('"""'))
+    return lines[end + 2 :]
+
+
+def is_import(line: str) -> bool:
+    return line.startswith(("import ", "from "))
+
+
 SUGGESTIONS = DOCS / "how-to" / "nes.md"
 
 
-@pytest.mark.parametrize("block", blocks(SUGGESTIONS, "python"))
-def test_code_about_suggestions_has_all_the_imports_that_it_needs(block: str) -> None:
+SNIPPETS = [
+    (page, block)
+    for page in PAGES
+    for block in blocks(page, "python")
+    if block.splitlines() not in map(without_docstring, SOURCES)
+]
+"""The code that is not a whole example or notebook cell, which other tests run."""
+
+
+@pytest.mark.parametrize(
+    ("page", "block"), SNIPPETS, ids=lambda part: name(part) if isinstance(part, Path) else ""
+)
+def test_a_snippet_has_all_the_imports_that_it_needs(page: Path, block: str) -> None:
     known: dict[str, Any] = {"__name__": "page", "__file__": str(EXAMPLES / "page.py")}
-    code = compile(block, SUGGESTIONS.name, "exec", dont_inherit=True)
+    code = compile(block, page.name, "exec", dont_inherit=True)
     exec(code, known)
     assert used(code) - known.keys() - vars(builtins).keys() == set()
 
@@ -110,6 +135,8 @@ EDITORS: dict[str, type] = {
 }
 KNOWN: dict[str, list[dict[str, type]]] = {
     "how-to/agents.md": [AGENTS],
+    "reference/agents.md": [AGENTS],
+    "reference/clients.md": [CLIENTS],
     "how-to/chat.md": [AGENTS],
     "how-to/editors.md": [AGENTS],
     "how-to/clients.md": [CLIENTS],
@@ -137,7 +164,9 @@ def has(kind: type, attribute: str) -> bool:
     return hasattr(kind, attribute) or is_set is not None
 
 
-SCREENS = [(page, block) for page in PAGES for block in blocks(page, "console")]
+OTHERS = [page for page in PAGES if not page.name.startswith("tutorial-")]
+SCREENS = [(page, block) for page in OTHERS for block in blocks(page, "console")]
+"""What commands print; `test_tutorials.py` has those of the tutorials."""
 
 
 @pytest.mark.parametrize(

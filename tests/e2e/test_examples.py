@@ -334,6 +334,7 @@ def test_every_example_is_executed_here() -> None:
     served |= {"proxy_brief.py"}
     served |= {"counting_agent.py"}  # by think.py, tools.py and proxy_session_tools.py
     served |= {"remote_agent.py", "asgi_app.py", "asgi_agent.py"}  # in test_remote_programs.py
+    served |= {"complete_agent.py"}  # in test_tutorials.py
     served |= {"nes_agent.py"}  # by nes_client.py
     served |= {"nes_model.py"}  # in test_nes_model.py
     tests = {path.name for path in EXAMPLES.glob("test_*.py")}

@@ -16,7 +16,7 @@ from parley import errors
 
 ROOT = Path(__file__).parents[2]
 IMPORT = re.compile(r"^ *from (parley\.[\w.]+) import (\([^)]*\)|[^\n(]+)$", re.MULTILINE)
-PAGES = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py"), ROOT / "README.md"]
+PAGES = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py"), ROOT / "README.md"]
 
 
 def fresh(code: str) -> str:

@@ -56,6 +56,8 @@ def test_a_file_is_read_on_a_few_screens() -> None:
 
 
 def _line_limit(path: Path) -> int:
+    if path.name == "complete_agent.py" or path.parent.name == "tutorial":
+        return 90
     is_short = path.name == "conftest.py" or path.is_relative_to(ROOT / "examples")
     return 60 if is_short else 800
 

@@ -194,10 +194,11 @@ class Readable(Display):
         about = ", ".join(subject.commands or subject.paths)
         title = decided.request.title
         if title == about:  # some agents send only the path or the command
-            title = f"{subject.kind}: {title}:"
+            title = f"{subject.kind}: {title}"
         elif about not in title:
-            title = f"{title} {about}:"
-        self._line(f"? {title} {answer} ({reason})", "yellow")
+            title = f"{title} {about}"
+        end = "" if title.endswith(("?", ":")) else ":"
+        self._line(f"? {title}{end} {answer} ({reason})", "yellow")
 
     def end(self, result: TurnResult, transcript: Transcript, bound: str | None = None) -> None:
         """Finish the line; print the stop reason unless it is normal or reported elsewhere."""

@@ -210,6 +210,13 @@ def test_a_decision_is_told_unless_the_user_has_typed_it(
     assert capsys.readouterr().err.rstrip() == told
 
 
+def test_a_title_that_is_not_a_question_is_separated_from_the_decision(capsys: Captured) -> None:
+    decision = decided("policy", is_chosen=True)
+    request = structs.replace(decision.request, title="Edit")
+    Readable().decision(structs.replace(decision, request=request))
+    assert capsys.readouterr().err == "? Edit: Yes (rule 3)\n"
+
+
 def test_json_tells_what_the_turn_took(capsys: Captured) -> None:
     transcript = Transcript()
     cost = v2.Cost(amount=0.5, currency="USD")

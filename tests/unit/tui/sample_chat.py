@@ -150,6 +150,13 @@ async def tell(talk: Talk) -> None:
     await talk.until_state("idle")
 
 
+async def fill_in(talk: Talk) -> None:
+    """Open the form of the agent in the tutorial, and fill it in."""
+    await say(talk, "/teach")
+    await talk.until(lambda: talk.chat.dock.card is not None and talk.chat.dock.card.has_focus)
+    await talk.answer(*"mail", "tab", *"post")
+
+
 async def say(talk: Talk, text: str) -> None:
     """Send a prompt, without typing each letter."""
     talk.chat.composer.text = text

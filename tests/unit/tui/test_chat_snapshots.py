@@ -10,14 +10,15 @@ import shlex
 from pathlib import Path
 
 import pytest
+from examples.tutorial import agent_5_options as tutorial
 from syrupy.assertion import SnapshotAssertion
 from tests.unit.conversation.recording_view import DEMO
-from tests.unit.tui.sample_chat import NARROW, README, WIDE, ask, say, scene, svg, tell
+from tests.unit.tui.sample_chat import NARROW, README, WIDE, ask, fill_in, say, scene, svg, tell
 
 from parley.config import config_path
 from parley.tui.dialogs.pickers import OptionPicker
 
-PICTURE = Path(__file__).parents[3] / "docs" / "images" / "chat.svg"
+IMAGES = Path(__file__).parents[3] / "docs" / "images"
 
 
 async def test_the_first_start(home: Path, kept: SnapshotAssertion) -> None:
@@ -104,12 +105,24 @@ async def test_the_picture_in_the_documents_is_what_the_app_paints(home: Path) -
     async with scene(home, README) as talk:
         await ask(talk)
         painted = await svg(talk)
-    is_same = painted == PICTURE.read_text(encoding="utf-8")
-    assert is_same, "docs/images/chat.svg shows something else; run `python -m scripts.screenshot`"
+    assert_is_picture(painted, "chat.svg")
+
+
+async def test_the_picture_in_the_tutorial_is_what_the_app_paints(home: Path) -> None:
+    async with scene(home, NARROW, tutorial.agent) as talk:
+        await fill_in(talk)
+        painted = await svg(talk)
+    assert_is_picture(painted, "tutorial-form.svg")
+
+
+def assert_is_picture(painted: str, name: str) -> None:
+    is_same = painted == (IMAGES / name).read_text(encoding="utf-8")
+    assert is_same, f"docs/images/{name} shows something else; run `python -m scripts.screenshot`"
 
 
 def test_no_picture_fetches_anything() -> None:
-    pictures = [PICTURE, *Path(__file__).parent.joinpath("__snapshots__").rglob("*.svg")]
+    folders = [IMAGES, Path(__file__).parent / "__snapshots__"]
+    pictures = [path for folder in folders for path in folder.rglob("*.svg")]
     assert len(pictures) > 10
     for each in pictures:
         assert not re.search("@font-face|@import|href|(url|src)[(=]['\"]?http", each.read_text())

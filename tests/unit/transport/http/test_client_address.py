@@ -75,6 +75,12 @@ def test_a_token_goes_where_nobody_reads_along_or_where_it_is_allowed(
     assert address.headers == [(b"authorization", b"Bearer s3cret")]
 
 
+def test_a_token_may_have_the_newline_of_its_file() -> None:
+    assert Address("https://host", {"token": "s3cret\n"}).headers == [
+        (b"authorization", b"Bearer s3cret")
+    ]
+
+
 def jar(*lines: bytes, is_secure: bool = True) -> bytes:
     cookies = CookieJar(is_secure=is_secure)
     for line in lines:

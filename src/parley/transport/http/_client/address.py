@@ -109,6 +109,7 @@ class Address:
             headers.append((name.lower().encode(), value.encode()))
         token = options.get("token")
         if token is not None:
+            token = token.strip()  # a file with a token ends with a newline
             if not token or not token.isascii() or not token.isprintable() or " " in token:
                 raise ConnectFailed(
                     "the token must be printable ASCII without spaces, and not empty"
