@@ -17,7 +17,6 @@ import json
 import logging
 import reprlib
 from collections.abc import Sequence
-from time import monotonic
 from typing import cast
 
 from msgspec import Struct
@@ -130,7 +129,7 @@ class Session:
         """Take changes of a document."""
         made = self._feed.changed(uri, version, changes)
         if made:
-            self._rested_at = monotonic() + self._rest_after
+            self._rested_at = asyncio.get_running_loop().time() + self._rest_after
             for each in self._asking:
                 each.steps += [Step(uri, it, end_after(it.span.start, it.new), "") for it in made]
 
@@ -165,7 +164,7 @@ class Session:
             trigger: Why it asks.
         """
         outcome = await self._ask(uri, position, version, trigger)
-        wait = self._rested_at - monotonic()
+        wait = self._rested_at - asyncio.get_running_loop().time()
         if not outcome.proposals and trigger == "automatic" and wait > 0:
             await asyncio.sleep(wait)
             outcome = await self._ask(uri, position, version, trigger)
