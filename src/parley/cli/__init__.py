@@ -37,6 +37,7 @@ COMMANDS = {
     "run": "give an agent one prompt and show what it does",
     "serve": "serve agents on the network, protected by a token",
     "sessions": "list, search, show, export and resume saved sessions",
+    "tap": "run an agent for an editor, and record what both say",
 }
 """The commands and a short description of each."""
 

@@ -16,9 +16,19 @@ import msgspec
 
 from parley._display_text import HIDDEN, sanitize_text
 
-from .render import COLOURS
+__all__ = [
+    "COLOURS",
+    "begin_of",
+    "cells_of",
+    "cut_row",
+    "fitted",
+    "painted",
+    "print_json",
+    "terminal_size",
+]
 
-__all__ = ["begin_of", "cells_of", "cut_row", "fitted", "painted", "print_json", "terminal_size"]
+COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
+"""The codes that a terminal knows for a colour."""
 
 _ORDINARY = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 """Invisible characters of ordinary text, such as emoji."""

@@ -1,0 +1,123 @@
+"""`parley tap`: run an agent for an editor and record what both say; list and show recordings."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path, PurePath
+
+from .actions import actions_of
+from .reporting import Exit, Failure, say
+from .tap_connection import TappedAgent, end_like
+
+__all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
+
+DESCRIPTION = """\
+Run an agent and record everything that it and its client write. Put
+`parley tap --` before the command of the agent in the settings of your editor;
+neither the editor nor the agent notices. With an ACTION, work with the
+recordings. A KEY is the key that `list` shows, the beginning of one, a file,
+or the name of an agent for its last recording. Without an ACTION and without
+a COMMAND, the recordings are listed.
+
+Secrets are masked before anything is written. Recordings are deleted after 14
+days, or when they take more than 1 GB; [recordings] in config.toml changes it.
+"""
+EXAMPLES = """\
+examples:
+  parley tap -- opencode acp                 # in the settings of the editor
+  parley run "hello" -a "parley tap -- opencode acp"
+  parley tap list
+  parley tap show opencode --follow
+  parley tap export 20261119-2115 -o bug.jsonl
+
+exit codes of `parley tap -- COMMAND`:
+  that of the agent, or 127 if the command is not found, 126 if it cannot be
+  started; if a signal ended the agent, the same signal ends the tap
+"""
+_MAX_WAIT_SECONDS = 5.0
+"""How long the end of the tap waits for the disk."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.usage = "parley tap [--name NAME] [--file FILE] -- COMMAND …\n       parley tap ACTION …"
+    parser.set_defaults(after_dashes=[], json=False, limit=20)
+    parser.add_argument(
+        "--name", metavar="NAME", help="the name of the recording; by default that of the program"
+    )
+    parser.add_argument(
+        "--file", metavar="FILE", help="the file to write; an earlier recording is replaced"
+    )
+    action = actions_of(parser)
+    listing = action("list", "list the recordings, newest first")
+    listing.add_argument("--json", action="store_true", help="print the recordings as JSON")
+    listing.add_argument(
+        "--limit", metavar="N", type=int, default=20, help="maximum number; 20 by default"
+    )
+    showing = action("show", "show the messages of a recording, one per line")
+    _add_key(showing)
+    showing.add_argument(
+        "-f", "--follow", action="store_true", help="wait for more until the recording ends"
+    )
+    exporting = action("export", "export a recording as JSON lines")
+    _add_key(exporting)
+    exporting.add_argument(
+        "-o", "--output", metavar="FILE", help="the file to write; stdout by default"
+    )
+    importing = action("import", "add a recording that was exported, or a .acprec file")
+    importing.add_argument("file", metavar="FILE", help="the file; - for stdin")
+    deleting = action("delete", "delete recordings")
+    deleting.add_argument("keys", metavar="KEY", nargs="+", help="a recording to delete")
+
+
+def _add_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "key", metavar="KEY", help="a key, the beginning of one, a file, or the name of an agent"
+    )
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the tap, or an action on recordings."""
+    command: list[str] = arguments.after_dashes
+    if not command:
+        if arguments.action is None and (arguments.name or arguments.file):
+            raise Failure("the COMMAND of the agent is missing; put it after --", Exit.USAGE)
+        from .recordings import run_action  # an agent must not wait for it
+
+        return run_action(arguments)
+    if arguments.action is not None:
+        raise Failure(f"`parley tap {arguments.action}` takes no COMMAND", Exit.USAGE)
+    return _tap(command, arguments.name or PurePath(command[0]).name, arguments.file)
+
+
+def _tap(command: list[str], name: str, path: str | None) -> int:
+    problem = None
+    try:
+        agent = TappedAgent(command)
+    except OSError as error:
+        problem = error
+    from parley.recording import RecordingWriter  # the agent starts meanwhile
+
+    writer = RecordingWriter()
+    recording = writer.start(name, command, cwd=_cwd(), path=path)
+    if problem is None:
+        status = agent.run(recording)
+    else:
+        recording.write_event("failed", reason=problem.strerror or str(problem))
+    recording.close()
+    is_written = writer.close(_MAX_WAIT_SECONDS)
+    if recording.problem is not None or not is_written:
+        why = recording.problem or "the disk did not respond"
+        say(f"parley tap: {recording.lost_bytes:,} bytes of the recording were lost: {why}")
+    if problem is not None:
+        why = f"{command[0]!r} cannot be started: {problem.strerror or problem}"
+        say(f"parley tap: {why}. The recording is {recording.path}")
+        return 127 if isinstance(problem, FileNotFoundError) else 126
+    return end_like(status)
+
+
+def _cwd() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # the directory was deleted
+        return ""
