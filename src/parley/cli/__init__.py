@@ -69,6 +69,8 @@ class _Parser(argparse.ArgumentParser):
             blanks = "" if message.split()[2].startswith("-") else _QUOTES
             if hint := self.get_default("quotes") or blanks:
                 message = f"{message}; {hint}"
+        if "invalid choice" in message and (hint := self.get_default("choice_hint")):
+            message = f"{message}; {hint}"
         raise Failure(f"{message}; see `{self.prog} --help`", Exit.USAGE)
 
 

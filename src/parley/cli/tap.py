@@ -41,7 +41,8 @@ _MAX_WAIT_SECONDS = 5.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.usage = "parley tap [--name NAME] [--file FILE] -- COMMAND …\n       parley tap ACTION …"
-    parser.set_defaults(after_dashes=[], json=False, limit=20)
+    hint = "put -- before the command of an agent"
+    parser.set_defaults(after_dashes=[], json=False, limit=20, choice_hint=hint)
     parser.add_argument(
         "--name", metavar="NAME", help="the name of the recording; by default that of the program"
     )
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="the file to write; stdout by default"
     )
     importing = action("import", "add a recording that was exported, or a .acprec file")
-    importing.add_argument("file", metavar="FILE", help="the file; - for stdin")
+    importing.add_argument("import_file", metavar="FILE", help="the file; - for stdin")
     deleting = action("delete", "delete recordings")
     deleting.add_argument("keys", metavar="KEY", nargs="+", help="a recording to delete")
 
@@ -82,7 +83,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not command:
         if arguments.action is None and (arguments.name or arguments.file):
             raise Failure("the COMMAND of the agent is missing; put it after --", Exit.USAGE)
-        from .recordings import run_action  # an agent must not wait for it
+        from .recordings import run_action  # loads what a tapped agent would have to wait for
 
         return run_action(arguments)
     if arguments.action is not None:
@@ -91,29 +92,43 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _tap(command: list[str], name: str, path: str | None) -> int:
-    problem = None
     try:
         agent = TappedAgent(command)
     except OSError as error:
-        problem = error
-    from parley.recording import RecordingWriter  # the agent starts meanwhile
-
-    writer = RecordingWriter()
-    recording = writer.start(name, command, cwd=_cwd(), path=path)
-    if problem is None:
-        status = agent.run(recording)
-    else:
-        recording.write_event("failed", reason=problem.strerror or str(problem))
-    recording.close()
-    is_written = writer.close(_MAX_WAIT_SECONDS)
-    if recording.problem is not None or not is_written:
-        why = recording.problem or "the disk did not respond"
-        say(f"parley tap: {recording.lost_bytes:,} bytes of the recording were lost: {why}")
-    if problem is not None:
-        why = f"{command[0]!r} cannot be started: {problem.strerror or problem}"
-        say(f"parley tap: {why}. The recording is {recording.path}")
-        return 127 if isinstance(problem, FileNotFoundError) else 126
+        return _record_failure(command, name, path, error)
+    recorder = _Recorder(command, name, path)  # the agent starts meanwhile
+    status = agent.run(recorder.recording)
+    recorder.close()
     return end_like(status)
+
+
+def _record_failure(command: list[str], name: str, path: str | None, error: OSError) -> int:
+    reason = error.strerror or str(error)
+    recorder = _Recorder(command, name, path)
+    recorder.recording.write_event("failed", reason=reason)
+    recorder.close()
+    where = recorder.recording.path
+    say(f"parley tap: {command[0]!r} cannot be started: {reason}. The recording is {where}")
+    return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+class _Recorder:
+    """The recording of one agent, and the thread that writes it."""
+
+    def __init__(self, command: list[str], name: str, path: str | None) -> None:
+        from parley.recording import RecordingWriter  # takes longer than to start an agent
+
+        self._writer = RecordingWriter()
+        self.recording = self._writer.start(name, command, cwd=_cwd(), path=path)
+
+    def close(self) -> None:
+        """Write the rest; report on stderr what could not be written."""
+        self.recording.close()
+        is_written = self._writer.close(_MAX_WAIT_SECONDS)
+        problem = self.recording.problem or (None if is_written else "the disk did not respond")
+        if problem is not None:
+            size = f"{self.recording.lost_bytes:,} bytes of the recording were lost"
+            say(f"parley tap: {size}: {problem}")
 
 
 def _cwd() -> str:

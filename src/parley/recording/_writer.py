@@ -26,7 +26,7 @@ import parley
 
 from ._format import Header, RecordedEvent, Source
 from ._recording_file import RecordingFile
-from ._store import RecordingLimits, RecordingStore, new_key
+from ._store import RecordingLimits, RecordingStore, configured_limits, new_key
 
 logger = logging.getLogger(__name__)
 
@@ -298,7 +298,7 @@ class RecordingWriter:
             file.close()
 
     def _prune(self) -> RecordingLimits:
-        limits = RecordingLimits() if self._limits is None else self._limits
+        limits = configured_limits() if self._limits is None else self._limits
         self._store.prune(limits)
         return limits
 
