@@ -5,7 +5,7 @@ The text of either side is made inert and cut where the terminal ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -50,7 +50,7 @@ class RecordingView:
             yield text
             return
         message = line.message
-        messages: list[Any] = message if isinstance(message, list) else [message]  # a batch
+        messages = cast(Sequence[Any], message) if isinstance(message, list) else (message,)
         if len(messages) != 1:
             yield f"a batch of {len(messages)}"
         for each in messages:
@@ -93,17 +93,16 @@ def _gist(value: Any) -> str:
 
 def _texts(members: Mapping[str, Any]) -> str:
     """Return the members of an object that are texts for people, or all of it."""
-    content = members.get("content")
+    content: Any = members.get("content")
     found = [str(members[name]) for name in _TEXTS if isinstance(members.get(name), str)]
-    blocks = [content] if isinstance(content, dict) else _objects(content)
-    found += (_texts(cast(dict[str, Any], each)) for each in blocks)
+    found += map(_texts, _objects(content if isinstance(content, list) else [content]))
     rest = {key: each for key, each in members.items() if key not in ("sessionUpdate", "type")}
     return "  ".join(found) or _json(rest)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects in a list; none for anything else."""
-    items = cast(list[Any], value) if isinstance(value, list) else []
+    items = cast(Sequence[Any], value) if isinstance(value, list) else ()
     return [cast(dict[str, Any], each) for each in items if isinstance(each, dict)]
 
 

@@ -8,7 +8,7 @@ never for the connection. They are counted, with the line that they are in, and 
 in the recording and by `ActiveRecording.lost_bytes`.
 
 What has gathered is written after a tenth of a second, or when it is much: waking the thread for
-each message would cost more than all the rest.
+each message would cost more than all the rest. The file itself is created at once.
 """
 
 from __future__ import annotations
@@ -64,18 +64,23 @@ class _Queue:
         """The size of what was put and not released."""
         self._is_idle = False
         """Whether the thread waits for a first item."""
+        self._is_urgent = False
+        """Whether the thread takes the next items without a delay."""
         self._is_stuck = False
         self._is_closed = False
 
     def put(self, item: _Item, size: int = 0) -> bool:
         """Add an item; returns False if it has data and there is no room."""
+        is_urgent = item[3] in ("open", "close")
         cost = size + _ITEM_BYTES
         with self._condition:
             if size and self._bytes + cost > MAX_QUEUE_BYTES and not self._wait_for_room(cost):
                 return False
             self._items.append((item, cost))
             self._bytes += cost
-            if self._is_idle or self._bytes - cost < ENOUGH_BYTES <= self._bytes:
+            self._is_urgent = self._is_urgent or is_urgent
+            is_enough = self._bytes - cost < ENOUGH_BYTES <= self._bytes
+            if self._is_idle or is_urgent or is_enough:
                 self._condition.notify()
         return True
 
@@ -92,9 +97,8 @@ class _Queue:
             self._is_idle = True
             self._condition.wait_for(lambda: self._items or self._is_closed)
             self._is_idle = False
-            self._condition.wait_for(
-                lambda: self._is_closed or self._bytes >= ENOUGH_BYTES, DELAY_SECONDS
-            )
+            self._condition.wait_for(self._has_no_delay, DELAY_SECONDS)
+            self._is_urgent = False
             items: list[_Item] = []
             taken = 0
             while self._items and taken < _BATCH_BYTES:
@@ -102,6 +106,9 @@ class _Queue:
                 items.append(item)
                 taken += cost
             return items, taken
+
+    def _has_no_delay(self) -> bool:
+        return self._is_closed or self._is_urgent or self._bytes >= ENOUGH_BYTES
 
     def release(self, size: int) -> None:
         """Make room: what was taken is written."""
