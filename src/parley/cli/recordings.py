@@ -17,7 +17,8 @@ from parley.recording._jsonl import write_jsonl
 from parley.recording._store import SUFFIX
 
 from .frame_summary import RecordingView
-from .paint import fitted, painted, print_json
+from .json_output import print_json
+from .paint import fitted, painted
 from .reporting import Exit, Failure, say
 
 __all__ = ["run_action"]
