@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path, PurePath
 
+from parley._interpreter import replace_parley
+
 from .actions import actions_of
 from .reporting import Exit, Failure, say
 from .tap_connection import TappedAgent, end_like
@@ -93,7 +95,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _tap(command: list[str], name: str, path: str | None) -> int:
     try:
-        agent = TappedAgent(command)
+        agent = TappedAgent(replace_parley(command))
     except OSError as error:
         return _record_failure(command, name, path, error)
     recorder = _Recorder(command, name, path)  # the agent starts meanwhile
