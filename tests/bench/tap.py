@@ -11,6 +11,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from .environments import BENCH, PARLEY
@@ -45,7 +46,7 @@ def tap(plan: Plan) -> Iterator[Row]:
                 added = [each[f"{name} {key}"] for each in samples]
                 yield Row(f"{what}, {key}", "µs", {PARLEY: added})
         for name, command in taps.starts.items():
-            took = [_seconds(lambda command=command: taps.start(command)) * 1e3 for _ in rounds]
+            took = [_seconds(partial(taps.start, command)) * 1e3 for _ in rounds]
             yield Row(f"spawn to initialize answer, {name}", "ms", {PARLEY: took})
 
 
@@ -108,7 +109,7 @@ class _Taps:
         with self._client(command) as client:
             client.open_session()
             frames = [client.frame("session/set_mode", {"modeId": "x"}) for _ in range(count)]
-            times = [_seconds(lambda frame=frame: client.send(frame)) for frame in frames]
+            times = [_seconds(partial(client.send, frame)) for frame in frames]
         return sorted(times[len(times) // 10 :])
 
     def start(self, command: list[str]) -> None:
