@@ -2,11 +2,13 @@
 
 It stands opposite the client under test, so that the client's own work is what limits the run.
 A prompt `updates N` is answered by N `session/update` lines of 60 characters each and then the
-reply; every text starts with its number, so the client can tell the order.
+reply; every text starts with its number, so the client can tell the order. `paced N` sends one line
+each millisecond.
 """
 
 import json
 import sys
+import time
 from typing import Any
 
 LINE = (
@@ -34,6 +36,14 @@ def flood(count: int) -> None:
         out.write(LINE % number)
 
 
+def pace(count: int) -> None:
+    out = sys.stdout.buffer
+    for number in range(count):
+        out.write(LINE % number)
+        out.flush()
+        time.sleep(0.001)
+
+
 def main() -> None:
     out = sys.stdout.buffer
     for line in sys.stdin.buffer:
@@ -41,8 +51,7 @@ def main() -> None:
         method = message["method"]
         if method == "session/prompt":
             word, count = message["params"]["prompt"][0]["text"].split()
-            assert word == "updates"
-            flood(int(count))
+            {"updates": flood, "paced": pace}[word](int(count))
         reply = {"jsonrpc": "2.0", "id": message["id"], "result": RESULTS[method]}
         out.write(json.dumps(reply).encode() + b"\n")
         out.flush()

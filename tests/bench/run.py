@@ -23,6 +23,7 @@ from .remote import REMOTE_FIGURES
 from .report import Report
 from .sessions import SESSION_FIGURES
 from .suggestions import NES_FIGURES
+from .tap import TAP_FIGURES
 from .tui_chat import TEXTUAL, TUI_FIGURES
 
 FIGURES = (
@@ -33,6 +34,7 @@ FIGURES = (
     | REMOTE_FIGURES
     | PROXY_FIGURES
     | NES_FIGURES
+    | TAP_FIGURES
 )
 ROUNDS, QUICK_ROUNDS = 5, 2
 QUICK_SHARE = 0.2

@@ -328,10 +328,18 @@ def test_the_user_logs_in_on_the_terminal(tmp_path: Path, version: str) -> None:
     assert blind.stdout == "Welcome, member.\n", "the login stays"
 
 
+def test_the_reader_of_recordings_prints_what_the_agent_wrote(shell: Shell) -> None:
+    assert (
+        parley("run", "echo", "-q", "-a", "parley tap --name demo -- parley demo").returncode == 0
+    )
+    lines = shell("python", "examples/read_recording.py", "demo").stdout.splitlines()
+    assert "'protocolVersion'" in lines[0]
+
+
 def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
     served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
-    served |= {"proxy_brief.py"}
+    served |= {"proxy_brief.py", "read_recording.py"}
     served |= {"counting_agent.py"}  # by think.py, tools.py and proxy_session_tools.py
     served |= {"remote_agent.py", "asgi_app.py", "asgi_agent.py"}  # in test_remote_programs.py
     served |= {"complete_agent.py"}  # in test_tutorials.py

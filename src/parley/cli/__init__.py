@@ -37,6 +37,7 @@ COMMANDS = {
     "run": "give an agent one prompt and show what it does",
     "serve": "serve agents on the network, protected by a token",
     "sessions": "list, search, show, export and resume saved sessions",
+    "tap": "run an agent for an editor, and record what both say",
 }
 """The commands and a short description of each."""
 
@@ -69,6 +70,8 @@ class _Parser(argparse.ArgumentParser):
             blanks = "" if word.startswith("-") else _QUOTES
             if hint := self._suggest(word) or self.get_default("quotes") or blanks:
                 message = f"{message}; {hint}"
+        if "invalid choice" in message and (hint := self.get_default("choice_hint")):
+            message = f"{message}; {hint}"
         raise Failure(f"{message}; see `{self.prog} --help`", Exit.USAGE)
 
     def _suggest(self, word: str) -> str:

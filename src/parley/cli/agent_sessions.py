@@ -25,8 +25,9 @@ from parley.schema import v2
 from .agent_connection import connect_agent
 from .flags import variables
 from .journal import open_journal
+from .json_output import print_json
 from .keyboard import read_line
-from .paint import fitted, painted, print_json
+from .paint import fitted, painted
 from .reporting import Exit, Failure, say
 from .session_views import KEY_CHARS
 from .targets import Resolved, agent_of, resolve

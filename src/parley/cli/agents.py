@@ -27,7 +27,8 @@ from . import providers
 from .actions import actions_of
 from .failures import failure_of
 from .handshake import Report, try_agent
-from .paint import cut_row, fitted, painted, print_json
+from .json_output import print_json
+from .paint import cut_row, fitted, painted
 from .progress_line import ProgressLine
 from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve

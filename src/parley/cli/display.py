@@ -25,9 +25,10 @@ from parley.session._transcript import Transcript
 from parley.session._transcript_entries import ToolCallEntry
 
 from .held_stderr import write_stderr
-from .paint import print_json
+from .json_output import print_json
+from .paint import COLOURS
 from .progress_line import ProgressLine
-from .render import COLOURS, Line, plan_lines, result_lines, tool_line
+from .render import Line, plan_lines, result_lines, tool_line
 
 __all__ = ["SCHEMA", "Display", "JsonLines", "Quiet", "Readable"]
 

@@ -16,7 +16,8 @@ from parley.config import Config
 
 from . import diagnostics
 from .diagnostics import Finding, State
-from .paint import painted, print_json
+from .json_output import print_json
+from .paint import painted
 from .progress_line import ProgressLine
 from .reporting import Exit, Failure
 

@@ -16,7 +16,8 @@ from parley.schema.base import Unknown
 
 from .failures import failure_of
 from .handshake import method_line, working_dir
-from .paint import painted, print_json
+from .json_output import print_json
+from .paint import painted
 from .questions import Questions
 from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve

@@ -1,34 +1,29 @@
-"""Output for a terminal: colours where they can be seen, lines that fit, JSON that it cannot obey.
+"""Output for a terminal: colours where they can be seen, and lines that fit.
 
 Colours are seen on a terminal, unless NO_COLOR is set.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 import unicodedata
-from typing import Any
 
-import msgspec
+from parley._display_text import sanitize_text
 
-from parley._display_text import HIDDEN, sanitize_text
+__all__ = [
+    "COLOURS",
+    "begin_of",
+    "cells_of",
+    "cut_row",
+    "fitted",
+    "painted",
+    "terminal_size",
+]
 
-from .render import COLOURS
-
-__all__ = ["begin_of", "cells_of", "cut_row", "fitted", "painted", "print_json", "terminal_size"]
-
-_ORDINARY = frozenset((0x200C, 0x200D, 0xFE0E, 0xFE0F))
-"""Invisible characters of ordinary text, such as emoji."""
-_ESCAPES = {
-    code: json.dumps(chr(code))[1:-1]
-    for first, last in ((0x7F, 0x9F), *HIDDEN)
-    for code in range(first, last + 1)
-    if code not in _ORDINARY
-}
-"""What JSON does not escape and nobody sees, or a terminal obeys: DEL, C1, invisible characters."""
+COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
+"""The codes that a terminal knows for a colour."""
 
 
 def painted(text: str, colour: str) -> str:
@@ -45,13 +40,6 @@ def fitted(text: str, indent: int = 0) -> str:
         return line
     room = max(20, shutil.get_terminal_size().columns - indent)
     return line if len(line) <= room else f"{line[: room - 1]}…"
-
-
-def print_json(value: Any, *, is_line: bool = False) -> None:
-    """Print a value as JSON, on several lines unless it is to be one."""
-    data = msgspec.json.encode(value)
-    text = data if is_line else msgspec.json.format(data)
-    print(text.decode().translate(_ESCAPES), flush=True)
 
 
 def terminal_size() -> os.terminal_size:

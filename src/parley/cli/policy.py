@@ -20,7 +20,8 @@ from parley.policy._subject import KINDS
 from parley.schema import v2
 
 from .actions import actions_of
-from .paint import painted, print_json
+from .json_output import print_json
+from .paint import painted
 from .reporting import Exit, Failure
 from .tool_call_input import permission_request_for, read_permission_request
 

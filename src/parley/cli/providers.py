@@ -14,7 +14,8 @@ from parley.schema import v2
 
 from .agent_connection import connect_agent
 from .handshake import working_dir
-from .paint import fitted, painted, print_json
+from .json_output import print_json
+from .paint import fitted, painted
 from .reporting import Exit, Failure, say
 from .targets import resolve
 

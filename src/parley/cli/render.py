@@ -21,12 +21,9 @@ from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._transcript_entries import TerminalEntry, ToolCallEntry
 
-__all__ = ["COLOURS", "Line", "content_lines", "plan_lines", "result_lines", "tool_line"]
+__all__ = ["Line", "content_lines", "plan_lines", "result_lines", "tool_line"]
 
 Line: TypeAlias = tuple[str, str]
-
-COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1"}
-"""The codes that a terminal knows for a colour."""
 
 _MARKS = {
     "pending": ("○", "dim"),

@@ -20,7 +20,8 @@ from parley.session._transcript import INTERRUPTED, Transcript
 from parley.session.frame_replay import updates_from_frames
 
 from .display import Readable
-from .paint import fitted, painted, print_json
+from .json_output import print_json
+from .paint import fitted, painted
 
 __all__ = ["SessionJson", "print_hits", "print_list", "short", "show"]
 

@@ -21,7 +21,7 @@ from . import parser_of
 from .actions import actions_of
 from .agent_sessions import AGENT_ACTIONS, fork_record
 from .journal import find_session
-from .paint import print_json
+from .json_output import print_json
 from .reporting import Exit, Failure, say
 from .session_views import SessionJson, print_hits, print_list, short, show
 

@@ -9,13 +9,14 @@ listing start nothing and reach no network. `_servers.py` selects the MCP server
 from __future__ import annotations
 
 from ._entries import AgentEntry, ChainEntry, ServerEntry
-from ._file import Config, JournalSettings, config_path, is_agent_name, load
+from ._file import Config, JournalSettings, RecordingSettings, config_path, is_agent_name, load
 
 __all__ = [
     "AgentEntry",
     "ChainEntry",
     "Config",
     "JournalSettings",
+    "RecordingSettings",
     "ServerEntry",
     "config_path",
     "is_agent_name",

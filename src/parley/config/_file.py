@@ -33,6 +33,15 @@ class JournalSettings(Struct, frozen=True, kw_only=True):
     max_bytes: int | None = None
 
 
+class RecordingSettings(Struct, frozen=True, kw_only=True):
+    """How long recordings are kept; 0 is no limit."""
+
+    max_age_days: int = 14
+    """Recordings older than this are deleted."""
+    max_bytes: int = 1_000_000_000
+    """The maximum size of all recordings, and of each one."""
+
+
 class Config(Struct, frozen=True, kw_only=True):
     """The user's configuration."""
 
@@ -45,6 +54,7 @@ class Config(Struct, frozen=True, kw_only=True):
     """The chains, by name."""
     mcp_servers: dict[str, ServerEntry] = {}
     journal: JournalSettings = JournalSettings()
+    recordings: RecordingSettings = RecordingSettings()
     serve: dict[str, Any] = {}
     """The settings of `parley serve`, which checks them."""
 
@@ -143,6 +153,7 @@ class _Top(Struct):
     chains: dict[str, Any] = {}
     mcp_servers: dict[str, Any] = {}
     journal: dict[str, Any] = {}
+    recordings: dict[str, Any] = {}
     serve: dict[str, Any] = {}
 
 
@@ -180,6 +191,10 @@ def _config(data: dict[str, Any], path: Path) -> Config:
         limit = getattr(journal, name)
         if limit is not None and limit < 1:
             raise Wrong(f"journal.{name}: must be a positive number; leave it out for no limit")
+    recordings = checked(top.recordings, RecordingSettings, "recordings")
+    for name in ("max_age_days", "max_bytes"):
+        if getattr(recordings, name) < 0:
+            raise Wrong(f"recordings.{name}: must be a positive number, or 0 for no limit")
     agents = {name: _agent(name, table) for name, table in top.agents.items()}
     chains = {name: read_chain(name, table) for name, table in top.chains.items()}
     return Config(
@@ -189,6 +204,7 @@ def _config(data: dict[str, Any], path: Path) -> Config:
         chains=chains,
         mcp_servers={name: _server(name, table) for name, table in top.mcp_servers.items()},
         journal=journal,
+        recordings=recordings,
         serve=top.serve,
     )
 

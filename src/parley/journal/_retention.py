@@ -1,17 +1,8 @@
 """Which sessions go when there are too many, and why a wrong clock deletes none.
 
-The age of a session cannot be its distance from the clock alone: one run with a clock that is years
-ahead would delete everything. What the journal has seen itself is better evidence. Its sessions are
-a series of moments at which Parley was used. Between two of them:
-
-- A gap of up to a week counts as it is.
-- A longer one, of up to 90 days, may be a holiday or a clock that jumped; it counts as a week.
-- An even longer one counts as nothing: so that a clock that is wrong by years, and then by other
-  years, again and again, deletes nothing either.
-
-The gap between the last of these moments and now is the one that a wrong clock makes: if it is
-longer than a week, it does not count at all in this run, and a warning names what was kept because
-of that. A clock that is ahead by weeks cannot be distinguished from weeks that have passed.
+Time counts as in `parley._age_limit`. The gap between the last moment of use and now is the one
+that a wrong clock makes: if it is longer than a week, it does not count at all in this run, and a
+warning says what was kept because of that.
 
 With `Limits.trust_clock` the age of a session is its distance from the clock, and nothing else.
 """
@@ -25,15 +16,13 @@ from math import inf
 
 from msgspec import Struct
 
+from parley._age_limit import LONGEST_GAP, before
+
 from ._base import Record
 
 logger = logging.getLogger(__name__)
 
 _DAY = 24 * 60 * 60
-_LONGEST_GAP = 7 * _DAY
-"""A longer time without any session counts as this long."""
-_LONGEST_BREAK = 90 * _DAY
-"""A longer time without any session counts as nothing."""
 
 
 class Limits(Struct, frozen=True):
@@ -76,9 +65,9 @@ def _oldest(records: Sequence[Record], limits: Limits, max_age: float) -> float:
     moments = sorted({moment for each in records for moment in _used(each) if moment <= now})
     last_used = moments[-1] if moments else now
     gap = now - last_used
-    if gap <= _LONGEST_GAP:
-        return _before(now, moments, max_age)
-    oldest = _before(last_used, moments, max_age)
+    if gap <= LONGEST_GAP:
+        return before(now, moments, max_age)
+    oldest = before(last_used, moments, max_age)
     spared = sum(oldest <= each.updated_at < by_clock for each in records)
     if spared:
         logger.warning(
@@ -94,15 +83,3 @@ def _oldest(records: Sequence[Record], limits: Limits, max_age: float) -> float:
 
 def _used(record: Record) -> Iterable[float]:
     return record.created_at, record.updated_at
-
-
-def _before(end: float, moments: Sequence[float], age: float) -> float:
-    """Go back from a moment by an age, in which long gaps count as a week or as nothing."""
-    for moment in reversed(moments):
-        gap = end - moment
-        counted = 0.0 if gap > _LONGEST_BREAK else min(gap, _LONGEST_GAP)
-        if counted >= age:
-            break
-        age -= counted
-        end = moment
-    return end - age

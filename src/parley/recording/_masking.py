@@ -83,7 +83,18 @@ class Masker:
             lines = b"\n".join(masked)
         if self._search.is_in(lines):
             lines = self._mask_values(lines, found)
+        if not lines.endswith(b"\n"):
+            lines = self._mask_beginning(lines, found)
         return lines, found
+
+    def _mask_beginning(self, lines: bytes, found: Counter[str]) -> bytes:
+        """Mask the beginning of a secret at the end of a stream that was cut off."""
+        for needle, what in self._descriptions.items():
+            for size in range(min(len(needle) - 1, len(lines)), SHORTEST - 1, -1):
+                if lines.endswith(needle[:size]):
+                    found[what] += 1
+                    return lines[:-size] + _MASK
+        return lines
 
     def _mask_values(self, lines: bytes, found: Counter[str]) -> bytes:
         """Mask known values; the longest first, since one may be a part of another."""

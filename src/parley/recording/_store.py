@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
 from collections.abc import Iterable
+from math import inf
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from parley._user_dirs import state_dir
-from parley.errors import RecordingError
+from parley._age_limit import oldest_kept
+from parley._user_dirs import config_dir, private_dir, state_dir
+from parley.errors import ConfigError, RecordingError
 
-from ._format import Header
-from ._reader import RecordingReader
+from ._format import Header, RecordedEvent, encode_chunk, encode_event, encode_header
+from ._jsonl import read_jsonl
+from ._reader import RecordedLine, RecordingReader
+
+logger = logging.getLogger(__name__)
 
 SUFFIX = ".acprec"
 _DAY = 24 * 60 * 60
@@ -54,6 +60,22 @@ class RecordingLimits(Struct, frozen=True):
     """In seconds since the last write."""
     max_bytes: int | None = 1_000_000_000
     """The maximum size of all recordings, and of each one."""
+
+
+def configured_limits() -> RecordingLimits:
+    """Return the limits of the user's configuration; the defaults if that cannot be read."""
+    if not (config_dir() / "config.toml").exists():
+        return RecordingLimits()
+    from parley import config  # most have no configuration, and need not wait for it
+
+    try:
+        settings = config.load().recordings
+    except ConfigError as error:
+        logger.warning("The defaults apply to recordings: %s", error)
+        return RecordingLimits()
+    return RecordingLimits(
+        max_age=settings.max_age_days * _DAY or None, max_bytes=settings.max_bytes or None
+    )
 
 
 def recordings_dir() -> Path:
@@ -111,6 +133,48 @@ class RecordingStore:
             raise RecordingError(f"{len(found)} recordings begin with {word!r}, such as {keys}")
         return found[0]
 
+    def import_lines(self, lines: Iterable[bytes]) -> Recording:
+        """Add a recording that was exported as JSON lines, or as a session of the journal.
+
+        Args:
+            lines: The lines of the file.
+
+        Raises:
+            RecordingError: The lines are something else, or the recording cannot be written.
+        """
+        items = read_jsonl(lines)
+        header = next(items, None)
+        if not isinstance(header, Header):
+            raise RecordingError("the file is empty")
+        return self._add(header, (_record(item) for item in items))
+
+    def import_file(self, path: str | Path) -> Recording:
+        """Add a recording of another machine, a `.acprec` file.
+
+        Raises:
+            RecordingError: It cannot be read, or the recording cannot be written.
+        """
+        with RecordingReader(path) as reader:
+            return self._add(reader.header, (_record(item) for item in reader))
+
+    def _add(self, header: Header, records: Iterable[bytes]) -> Recording:
+        """Write a recording under a new key; a part of one is not kept."""
+        key = new_key(header.name, header.started_at)
+        path = self.path(key)
+        try:
+            private_dir(self.directory)
+            path.touch(0o600, exist_ok=False)
+            try:
+                with path.open("wb") as file:
+                    file.write(encode_header(structs.replace(header, key=key)))
+                    file.writelines(records)
+            except BaseException:
+                path.unlink()
+                raise
+        except OSError as error:
+            raise RecordingError(f"{path} cannot be written: {error.strerror}") from error
+        return _read(path)
+
     def delete(self, recording: Recording) -> None:
         """Delete a recording.
 
@@ -143,10 +207,13 @@ def beyond_limits(
     newest_first: Iterable[Recording], limits: RecordingLimits, now: float
 ) -> list[Recording]:
     """Return the recordings that are too old or do not fit, oldest first."""
+    recordings = list(newest_first)
+    used = [moment for each in recordings for moment in (each.header.started_at, each.updated_at)]
+    oldest = -inf if limits.max_age is None else oldest_kept(now, used, limits.max_age)
     total = 0
     beyond: list[Recording] = []
-    for recording in newest_first:
-        is_old = limits.max_age is not None and now - recording.updated_at > limits.max_age
+    for recording in recordings:
+        is_old = recording.updated_at < oldest
         size = total + recording.size_bytes
         is_full = limits.max_bytes is not None and size > limits.max_bytes
         if (is_old or is_full) and not recording.is_active:
@@ -170,3 +237,11 @@ def _read(path: Path) -> Recording:
         except OSError as error:
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
         return Recording(path, reader.header, found.st_size, found.st_mtime, reader.is_active)
+
+
+def _record(item: Header | RecordedLine | RecordedEvent) -> bytes:
+    if isinstance(item, Header):
+        raise RecordingError("the file has a second header")
+    if isinstance(item, RecordedEvent):
+        return encode_event(item)
+    return encode_chunk(item.at, item.source, item.data + b"\n" * item.has_newline)

@@ -1,12 +1,14 @@
 """Writing recordings, in a thread of its own.
 
-The thread that carries a connection hands over bytes and goes on; it never waits for the disk. The
-queue between them is bounded. When the writer cannot keep up, bytes are lost for the recording,
+The thread that carries a connection hands over bytes and goes on. The queue between them is
+bounded. When it is full, the connection waits as long as the writer makes progress: a flood is
+slowed down to the speed of the disk rather than lost. When the writer does nothing for a second,
+such as on a disk that hangs, nothing waits for it any more. Bytes are then lost for the recording,
 never for the connection. They are counted, with the line that they are in, and reported by an event
 in the recording and by `ActiveRecording.lost_bytes`.
 
 What has gathered is written after a tenth of a second, or when it is much: waking the thread for
-each message would cost more than all the rest.
+each message would cost more than all the rest. The file itself is created at once.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import logging
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -24,7 +26,7 @@ import parley
 
 from ._format import Header, RecordedEvent, Source
 from ._recording_file import RecordingFile
-from ._store import RecordingLimits, RecordingStore, new_key
+from ._store import RecordingLimits, RecordingStore, configured_limits, new_key
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +34,12 @@ DELAY_SECONDS = 0.1
 """The maximum delay before something is written."""
 ENOUGH_BYTES = 256 * 1024
 """When this much has gathered, it is written at once."""
-MAX_QUEUE_BYTES = 32 * 1024 * 1024
+MAX_QUEUE_BYTES = 16 * 1024 * 1024
 """The maximum size of what waits for the writer."""
+STUCK_SECONDS = 1.0
+"""When the writer has done nothing for this long, nothing waits for it."""
+_BATCH_BYTES = 1024 * 1024
+"""The approximate size of what is written at once."""
 _ITEM_BYTES = 200
 """The approximate memory of an item in addition to its data."""
 _TOO_SLOW = "the recording could not be written fast enough"
@@ -48,42 +54,68 @@ class _Queue:
     """What waits for the writer's thread; bounded in bytes."""
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._items: list[_Item] = []
+        lock = threading.Lock()
+        self._condition = threading.Condition(lock)
+        """Wakes the writer's thread."""
+        self._has_room = threading.Condition(lock)
+        """Wakes threads that wait for the writer."""
+        self._items: deque[tuple[_Item, int]] = deque()
         self._bytes = 0
         """The size of what was put and not released."""
         self._is_idle = False
         """Whether the thread waits for a first item."""
+        self._is_urgent = False
+        """Whether the thread takes the next items without a delay."""
+        self._is_stuck = False
         self._is_closed = False
 
     def put(self, item: _Item, size: int = 0) -> bool:
         """Add an item; returns False if it has data and there is no room."""
-        size += _ITEM_BYTES
+        is_urgent = item[3] in ("open", "close")
+        cost = size + _ITEM_BYTES
         with self._condition:
-            if self._bytes + size > MAX_QUEUE_BYTES and size > _ITEM_BYTES:
+            if size and self._bytes + cost > MAX_QUEUE_BYTES and not self._wait_for_room(cost):
                 return False
-            self._items.append(item)
-            self._bytes += size
-            if self._is_idle or self._bytes - size < ENOUGH_BYTES <= self._bytes:
+            self._items.append((item, cost))
+            self._bytes += cost
+            self._is_urgent = self._is_urgent or is_urgent
+            is_enough = self._bytes - cost < ENOUGH_BYTES <= self._bytes
+            if self._is_idle or is_urgent or is_enough:
                 self._condition.notify()
         return True
 
+    def _wait_for_room(self, cost: int) -> bool:
+        """Wait while the writer makes progress; return whether there is room."""
+        while self._bytes + cost > MAX_QUEUE_BYTES and self._bytes and not self._is_stuck:
+            self._condition.notify()
+            self._is_stuck = not self._has_room.wait(STUCK_SECONDS)
+        return self._bytes + cost <= MAX_QUEUE_BYTES
+
     def take(self) -> tuple[list[_Item], int]:
-        """Wait for items and take them all, with their size; there are none after the end."""
+        """Wait for items and take some, with their size; there are none after the end."""
         with self._condition:
             self._is_idle = True
             self._condition.wait_for(lambda: self._items or self._is_closed)
             self._is_idle = False
-            self._condition.wait_for(
-                lambda: self._is_closed or self._bytes >= ENOUGH_BYTES, DELAY_SECONDS
-            )
-            items, self._items = self._items, []
-            return items, self._bytes
+            self._condition.wait_for(self._has_no_delay, DELAY_SECONDS)
+            self._is_urgent = False
+            items: list[_Item] = []
+            taken = 0
+            while self._items and taken < _BATCH_BYTES:
+                item, cost = self._items.popleft()
+                items.append(item)
+                taken += cost
+            return items, taken
+
+    def _has_no_delay(self) -> bool:
+        return self._is_closed or self._is_urgent or self._bytes >= ENOUGH_BYTES
 
     def release(self, size: int) -> None:
         """Make room: what was taken is written."""
         with self._condition:
             self._bytes -= size
+            self._is_stuck = False
+            self._has_room.notify_all()
 
     def close(self) -> None:
         """Let the thread end after the items that are there."""
@@ -95,8 +127,8 @@ class _Queue:
 class ActiveRecording:
     """The recording of an open connection. `RecordingWriter.start` returns it.
 
-    No method waits or raises. All may be called from any thread, but the calls for one stream must
-    come from one thread, since their order counts.
+    No method raises, and none waits for a writer that makes no progress. All may be called from any
+    thread, but the calls for one stream must come from one thread, since their order counts.
     """
 
     def __init__(self, key: str, file: RecordingFile, queue: _Queue) -> None:
@@ -273,7 +305,7 @@ class RecordingWriter:
             file.close()
 
     def _prune(self) -> RecordingLimits:
-        limits = RecordingLimits() if self._limits is None else self._limits
+        limits = configured_limits() if self._limits is None else self._limits
         self._store.prune(limits)
         return limits
 

@@ -20,7 +20,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from . import _watchdog as watchdog
+from parley import _watchdog as watchdog
 
 DEFAULT_ENVIRONMENT = frozenset(
     {

@@ -18,6 +18,7 @@ from parley.recording import (
     RecordingStore,
     RecordingWriter,
 )
+from parley.recording import _recording_file as file_module
 from parley.recording import _writer as writer_module
 
 
@@ -153,6 +154,44 @@ def test_what_the_writer_cannot_take_in_time_is_lost_with_its_line_and_counted(
     assert {each.source for each in lost} == {"agent"}
     assert recording.lost_bytes == len(b"begin") + 20_001 + len(b"end\n")
     assert "fast enough" in str(recording.problem)
+
+
+def test_a_disk_that_hangs_loses_bytes_and_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "MAX_QUEUE_BYTES", 200_000)
+    monkeypatch.setattr(writer_module, "STUCK_SECONDS", 0.001)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody empties
+    writer = RecordingWriter(environ={})
+    recording = writer.start("demo", path=path)
+    for _ in range(20):
+        recording.write("agent", b"x" * 50_000 + b"\n")
+    recording.close()
+    assert not writer.close(timeout=0.001)
+    os.set_blocking(reader, True)
+    found = bytearray()
+    while recording.lost_bytes == 0 or b'"lost"' not in found:
+        found += os.read(reader, 65536)
+    os.close(reader)
+    writer.close()
+    assert recording.lost_bytes > 500_000
+
+
+def test_a_line_that_is_too_long_is_lost_as_a_whole_and_the_next_one_is_not(
+    writer: RecordingWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_module, "MAX_LINE_BYTES", 1000)
+    recording = writer.start("demo")
+    recording.write("agent", b"one\n")
+    for _ in range(5):
+        recording.write("agent", b"x" * 400)
+    recording.write("agent", b"end\ntwo\n")
+    writer.close()
+    lines = [each.data for each in items(recording.path) if isinstance(each, RecordedLine)]
+    assert lines == [b"one", b"two"]
+    assert recording.lost_bytes == 2004
 
 
 def test_a_directory_that_cannot_be_written_loses_the_recording_and_nothing_else(

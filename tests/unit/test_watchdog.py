@@ -62,8 +62,8 @@ async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPat
     def forgotten(pid: int) -> None:
         received.append(("-", pid))
 
-    monkeypatch.setattr("parley.transport._watchdog.watch", watched)
-    monkeypatch.setattr("parley.transport._watchdog.forget", forgotten)
+    monkeypatch.setattr("parley._watchdog.watch", watched)
+    monkeypatch.setattr("parley._watchdog.forget", forgotten)
     nothing = os.open(os.devnull, os.O_RDWR)
     child = await ChildProcess.start(
         ["true"], cwd=None, env=child_environment(), files=(nothing, nothing, nothing)
@@ -77,7 +77,7 @@ async def test_a_group_that_has_ended_is_forgotten(monkeypatch: pytest.MonkeyPat
 
 SEVERAL = """
 import os, signal, subprocess, sys
-from parley.transport import _watchdog as watchdog
+from parley import _watchdog as watchdog
 
 def start():
     return subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=1)

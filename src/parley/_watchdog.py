@@ -1,10 +1,10 @@
 """A watchdog that ends our child processes if this process dies without ending them.
 
 A short shell script reads from a pipe whose other end only this process holds. We write to it which
-process groups exist. When the pipe closes, for whatever reason, the script sends SIGTERM to the
-groups that remain, and SIGKILL after a few seconds. There is one watchdog for all groups, started
-with the first. There is none on systems without `/bin/sh`, or where it cannot be started in a
-session of its own, away from our terminal.
+process groups and processes exist. When the pipe closes, for whatever reason, the script sends
+SIGTERM to those that remain, and SIGKILL after a few seconds. There is one watchdog for all,
+started with the first. There is none on systems without `/bin/sh`, or where it cannot be started
+in a session of its own, away from our terminal.
 """
 
 from __future__ import annotations
@@ -14,48 +14,50 @@ import threading
 from contextlib import suppress
 
 _SHELL = "/bin/sh"
-# Each line of input is "+ GROUP" or "- GROUP". At the end of the input, `groups` are ended.
+# Each line of input is "+ TARGET" or "- TARGET", where a target is a number as `kill` takes it: a
+# process, or a group with a minus sign. At the end of the input, `targets` are ended.
 _SCRIPT = """
-groups=
-while read -r sign group; do
+targets=
+while read -r sign target; do
   rest=
-  for each in $groups; do [ "$each" = "$group" ] || rest="$rest $each"; done
-  groups=$rest
-  [ "$sign" = + ] && groups="$groups $group"
+  for each in $targets; do [ "$each" = "$target" ] || rest="$rest $each"; done
+  targets=$rest
+  [ "$sign" = + ] && targets="$targets $target"
 done
-for each in $groups; do kill -s TERM -- "-$each"; done
+for each in $targets; do kill -s TERM -- "$each"; done
 for second in 1 2 3 4 5; do
   left=
-  for each in $groups; do kill -s 0 -- "-$each" && left="$left $each"; done
+  for each in $targets; do kill -s 0 -- "$each" && left="$left $each"; done
   [ -z "$left" ] && exit
   sleep 1
 done
-for each in $left; do kill -s KILL -- "-$each"; done
+for each in $left; do kill -s KILL -- "$each"; done
 """
 
 
 class _Watchdog:
-    """The shell process, and the process groups that it watches."""
+    """The shell process, and the process groups and processes that it watches."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._groups: set[int] = set()
+        self._targets: set[int] = set()
+        """Process groups as negative numbers, processes as positive ones."""
         self._pid: int | None = None
         self._pipe = -1
 
-    def watch(self, group: int) -> None:
+    def watch(self, target: int) -> None:
         with self._lock:
-            self._groups.add(group)
-            self._send(f"+ {group}\n")
+            self._targets.add(target)
+            self._send(f"+ {target}\n")
 
-    def forget(self, group: int) -> None:
+    def forget(self, target: int) -> None:
         with self._lock:
-            if group in self._groups:
-                self._groups.discard(group)
-                self._send(f"- {group}\n")
+            if target in self._targets:
+                self._targets.discard(target)
+                self._send(f"- {target}\n")
 
     def _send(self, line: str) -> None:
-        """Write a line to the shell; if it is gone, start another one and send it all groups."""
+        """Write a line to the shell; if it is gone, start another one and send it all targets."""
         if self._pid is not None:
             with suppress(BrokenPipeError):
                 os.write(self._pipe, line.encode())
@@ -63,8 +65,8 @@ class _Watchdog:
             self.release()
         with suppress(OSError, NotImplementedError):  # then there is no watchdog
             self._start()
-            for group in self._groups:
-                os.write(self._pipe, f"+ {group}\n".encode())
+            for target in self._targets:
+                os.write(self._pipe, f"+ {target}\n".encode())
 
     def _start(self) -> None:
         read_end, write_end = os.pipe()
@@ -74,7 +76,9 @@ class _Watchdog:
             files.append((os.POSIX_SPAWN_DUP2, devnull, 2))
             arguments = [_SHELL, "-c", _SCRIPT, "parley-watchdog"]
             path = {"PATH": os.defpath}
-            self._pid = os.posix_spawn(_SHELL, arguments, path, file_actions=files, setsid=True)
+            self._pid = os.posix_spawn(
+                _SHELL, arguments, path, file_actions=files, setsid=True, setsigmask=()
+            )
             self._pipe = write_end
         except BaseException:  # do not leak the pipe
             os.close(write_end)
@@ -108,9 +112,19 @@ if hasattr(os, "register_at_fork"):
 
 def watch(group: int) -> None:
     """End a process group when this process dies."""
-    _watchdog.watch(group)
+    _watchdog.watch(-group)
 
 
 def forget(group: int) -> None:
     """Stop watching a process group, which has ended."""
-    _watchdog.forget(group)
+    _watchdog.forget(-group)
+
+
+def watch_process(pid: int) -> None:
+    """End a single process when this process dies."""
+    _watchdog.watch(pid)
+
+
+def forget_process(pid: int) -> None:
+    """Stop watching a single process, which has ended."""
+    _watchdog.forget(pid)
