@@ -6,6 +6,8 @@ https://agentclientprotocol.com/protocol/v1/extensibility
 from __future__ import annotations
 
 import asyncio
+import importlib
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -298,3 +300,10 @@ async def test_a_program_without_telemetry_sends_no_trace() -> None:
         remote.respond(question, {})
         await task
     assert "_meta" not in question["params"]
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.delitem(sys.modules, "parley.peer.telemetry")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'parley-acp\[telemetry\]'"):
+        importlib.import_module("parley.peer.telemetry")
