@@ -212,6 +212,8 @@ while True: signal.pause()
 """
     with tapped(script(code)) as process:
         pid = int(read_line(process.stdout))
+        while not RecordingStore().recordings():
+            os.sched_yield()
         process.kill()
         until_gone(pid)
         process.wait(WAIT_SECONDS)

@@ -215,8 +215,8 @@ class RecordingWriter:
 
         Args:
             store: Where recordings are written; by default with those of this user.
-            limits: When recordings are deleted, oldest first; this happens once, when the thread
-                starts. By default those of the configuration.
+            limits: When recordings are deleted, oldest first; this happens once, after the first
+                recording was created. By default those of the configuration.
             environ: The environment whose secrets are masked; by default that of this process.
         """
         self._store = RecordingStore() if store is None else store
@@ -291,23 +291,22 @@ class RecordingWriter:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        limits = self._prune()
+        limits = configured_limits() if self._limits is None else self._limits
+        is_pruned = False
         while True:
             items, size = self._queue.take()
             if not items:
                 break
             try:
                 self._write(items, limits)
+                if not is_pruned:
+                    is_pruned = True
+                    self._store.prune(limits)
             except Exception:  # a mistake of ours must not end the thread, which other files need
                 logger.exception("a part of a recording could not be written")
             self._queue.release(size)
         for file in self._open:
             file.close()
-
-    def _prune(self) -> RecordingLimits:
-        limits = configured_limits() if self._limits is None else self._limits
-        self._store.prune(limits)
-        return limits
 
     def _write(self, items: Sequence[_Item], limits: RecordingLimits) -> None:
         touched: set[RecordingFile] = set()
