@@ -37,12 +37,18 @@ def script(code: str) -> list[str]:
     return [sys.executable, "-S", "-E", "-c", f"import os, signal, sys, time\n{code}"]
 
 
+def restore_signals() -> None:
+    """Undo what a suite in the background, or under nohup, ignores and its children inherit."""
+    for each in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def tapped(
     command: list[str],
     *options: str,
     env: dict[str, str] | None = None,
-    preexec: Callable[[], None] | None = None,
+    preexec: Callable[[], None] = restore_signals,
 ) -> Generator[Tapped]:
     """Run a tap with pipes for all streams; it is gone at the end of the block."""
     process = subprocess.Popen(

@@ -28,7 +28,7 @@ from .terminal import Terminal, run_in_terminal
 PAGES = sorted((ROOT / "docs" / "start").glob("tutorial-*.md"))
 BLOCK = re.compile(r"(?:`([\w.-]+)`:\n\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HOME, ADDRESS = "/home/ada", "127.0.0.1:7400"
-QUESTION = re.compile(r"^(.*\(nothing: no answer\):) (.*)$")
+QUESTION = re.compile(r"^(.*\(Enter: no answer\):) (.*)$")
 
 
 class Reader:
@@ -173,6 +173,6 @@ async def test_the_form_of_the_proofreader_teaches_it(tmp_path: Path) -> None:
         session = await c.new_session()
         assert await session.ask("/teach") == "From now on, mail should be post."
         assert await session.ask("/teach") == ""
-        await session.set_option("mode", "review")
+        await session.set_config_option("mode", "review")
         assert await session.ask("a.md") == "Line 1: mail should be post.\n"
         assert session.transcript.title == "Review of a.md"

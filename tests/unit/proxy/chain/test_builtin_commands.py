@@ -72,7 +72,7 @@ def test_anything_else_is_a_command(line: str | list[str]) -> None:
     [
         ("", "unknown proxy ''"),
         ("polcy", "did you mean policy?"),
-        ("zzz", "there are budget, context"),
+        ("zzz", "choose from budget, context"),
         ("budget", "budget: a budget needs a limit"),
         ("budget --cost none", "'none' is not a positive number"),
         ("budget --cost inf", "'inf' is not a positive number"),
