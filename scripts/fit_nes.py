@@ -140,7 +140,7 @@ async def _replay(sitting: Sitting, watcher: Watcher) -> None:
     await sitting.begin()
     for number, hunk in enumerate(sitting.plan.hunks, 1):
         await sitting.make(hunk)
-        if number in sitting.plan.asked:
+        if number in sitting.plan.questions:
             await watcher.settle()
             await sitting.ask()
     await watcher.close()
