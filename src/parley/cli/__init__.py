@@ -34,6 +34,7 @@ COMMANDS = {
     "login": "log in to an agent, or log out",
     "nes": "suggest the next edit, and measure how often that is right",
     "policy": "show what is allowed, asked or denied, and why",
+    "replay": "replay a recording as an agent, or as a client that compares",
     "run": "give an agent one prompt and show what it does",
     "serve": "serve agents on the network, protected by a token",
     "sessions": "list, search, show, export and resume saved sessions",
