@@ -10,6 +10,9 @@ from parley._interpreter import replace_parley
 from .actions import actions_of
 from .reporting import Exit, Failure, say
 from .tap_connection import TappedAgent, end_like
+from .tap_install import ACTIONS as INSTALL_ACTIONS
+from .tap_install import add_actions as add_install_actions
+from .tap_install import run as run_install
 
 __all__ = ["DESCRIPTION", "EXAMPLES", "add_arguments", "main"]
 
@@ -71,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("import_file", metavar="FILE", help="the file; - for stdin")
     deleting = action("delete", "delete recordings")
     deleting.add_argument("keys", metavar="KEY", nargs="+", help="a recording to delete")
+    add_install_actions(action)
 
 
 def _add_key(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +86,8 @@ def _add_key(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run the tap, or an action on recordings."""
     command: list[str] = arguments.after_dashes
+    if arguments.action in INSTALL_ACTIONS:
+        return run_install(arguments)
     if not command:
         if arguments.action is None and (arguments.name or arguments.file):
             raise Failure("the COMMAND of the agent is missing; put it after --", Exit.USAGE)
