@@ -16,10 +16,12 @@ from parley.errors import ConfigError, RequestError
 from parley.proxy import Conductor
 from parley.proxy._chain.builtin_commands import NAMES, is_builtin, parse, suggest_builtin
 from parley.proxy._chain.component import ComponentSpec
+from parley.recording import RecordingWriter
 from parley.transport._base import Transport
 from parley.transport._stdio import HINT, serve_stdio
 from parley.transport._target import TargetOptions, is_remote
 
+from .recording_writers import close_writer
 from .reporting import Exit, Failure, write_agent_stderr
 from .targets import Resolved, resolve
 
@@ -41,6 +43,7 @@ examples:
   parley conduct log "budget --cost 1" -- opencode acp
   parley conduct "python greeter.py" policy -- claude
   parley conduct --chain careful      # [chains.careful] in the configuration
+  parley conduct --tap log -- opencode acp    # record what passes on each hop
   parley conduct "budget --help"
 
 exit codes:
@@ -65,11 +68,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="an environment variable to pass to the components; repeatable",
     )
+    parser.add_argument(
+        "--tap", action="store_true", help="record each hop of the chain; see `parley tap list`"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Conduct until the other side closes, or a component is gone."""
-    conductor = _conductor(arguments)
+    writer = RecordingWriter() if arguments.tap else None
+    conductor = _conductor(arguments, writer)
     if sys.stdin is not None and sys.stdin.isatty():
         raise Failure(f"{HINT}; see `parley conduct --help`", Exit.USAGE)
     failures: list[RequestError] = []
@@ -80,12 +87,14 @@ def main(arguments: argparse.Namespace) -> int:
             failures.append(failure)
 
     serve_stdio(serve, HINT)
+    if writer is not None:
+        close_writer(writer)
     if failures:
         raise Failure(failures[0].message, Exit.DIED)
     return Exit.DONE
 
 
-def _conductor(arguments: argparse.Namespace) -> Conductor:
+def _conductor(arguments: argparse.Namespace, writer: RecordingWriter | None) -> Conductor:
     proxies: Sequence[str] = arguments.proxies
     agent: list[str] = arguments.after_dashes
     inherit: list[str] = arguments.inherit
@@ -100,6 +109,7 @@ def _conductor(arguments: argparse.Namespace) -> Conductor:
         return Conductor(
             *[_proxy(each, inherit, name) for each in proxies],
             agent=None if found is None else _component(found, inherit),
+            recordings=writer,
         )
     except (ConfigError, ValueError) as error:
         raise Failure(str(error), Exit.USAGE) from error

@@ -8,7 +8,7 @@ import json
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -186,8 +186,8 @@ def _print_difference(difference: Difference) -> None:
 
 def _shown(value: Any) -> str:
     """Return a value on one line; of a long one its beginning."""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        value = ", ".join(value) or "(none)"
+    if isinstance(value, list):
+        value = ", ".join(map(str, cast(list[Any], value))) or "(none)"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = sanitize_text(text.replace("\n", "⏎"), is_line=True)
     return line if len(line) <= _MAX_VALUE else f"{line[:_MAX_VALUE]}… ({len(line)} characters)"

@@ -62,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one process for all connections of a principal, not one for each",
     )
     parser.add_argument("--page", action="store_true", help="also serve a chat page for browsers")
+    parser.add_argument(
+        "--tap", action="store_true", help="record each connection; see `parley tap list`"
+    )
     _add_access_arguments(parser)
     group = parser.add_argument_group("output and shutdown")
     group.add_argument(

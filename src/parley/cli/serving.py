@@ -23,11 +23,13 @@ from parley.gateway.config import AgentSettings, Settings
 from parley.gateway.events import ignore
 from parley.gateway.log import EventLog, JsonFormatter
 from parley.gateway.service import Service, open_service
+from parley.recording import RecordingWriter
 from parley.transport.http._app import graceful_shutdown as stopping
 from parley.transport.http._app.graceful_shutdown import GracefulShutdown
 from parley.transport.http._app.serving import describe_listen_error
 from parley.transport.http._tokens import example_command, new_token, token_path
 
+from .recording_writers import close_writer
 from .reporting import Exit, Failure, write_agent_stderr
 
 __all__ = ["Serve"]
@@ -60,7 +62,7 @@ class Serve:
         try:
             if self._arguments.new_token:
                 return self._new_token()
-            return stopping.run(self._serve())
+            return self._run_service()
         except ConfigError as error:
             raise Failure(str(error), Exit.USAGE) from error
         except ConnectFailed as error:
@@ -72,6 +74,15 @@ class Serve:
             ) from error
         except asyncio.CancelledError:
             return Exit.CANCELLED
+
+    def _run_service(self) -> int:
+        if not self._arguments.tap:
+            return stopping.run(self._serve(None))
+        writer = RecordingWriter()
+        try:
+            return stopping.run(self._serve(writer))
+        finally:
+            close_writer(writer)
 
     def _new_token(self) -> int:
         """Write a new token to the file, and report the file but never the token."""
@@ -87,13 +98,14 @@ class Serve:
         )
         return Exit.DONE
 
-    async def _serve(self) -> int:
+    async def _serve(self, recordings: RecordingWriter | None) -> int:
         lines = EventLog(_write, self._settings.log_format)
         with GracefulShutdown(self._signalled) as stop:
             async with open_service(
                 self._settings,
                 on_event=ignore if self._arguments.quiet else lines.record,
                 on_stderr=_pass_on if self._arguments.verbose else None,
+                recordings=recordings,
             ) as service:
                 self._announce(service)
                 _on_hangup(lambda: self._renew(service))

@@ -13,6 +13,7 @@ from parley.asgi_server.server import Server
 from parley.client._resolve import Resolved, resolve
 from parley.config import _references as references
 from parley.errors import ConfigError, ConnectFailed
+from parley.recording import RecordingWriter
 from parley.transport._target import TargetOptions
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.serving import parse_address
@@ -139,6 +140,7 @@ async def open_service(
     on_event: OnEvent,
     on_stderr: Callable[[str, bytes], None] | None = None,
     owners: Owners | None = None,
+    recordings: RecordingWriter | None = None,
 ) -> AsyncGenerator[Service]:
     """Serve agents while the block runs.
 
@@ -147,6 +149,7 @@ async def open_service(
         on_event: Called with the events.
         on_stderr: Sees what agents write to their stderr, with their names.
         owners: Remembers the owners of sessions; in the state directory by default.
+        recordings: Records each connection of a client; None records nothing. The caller closes it.
 
     Raises:
         ConfigError: Something in the settings cannot be used, or would let everybody in.
@@ -163,7 +166,13 @@ async def open_service(
             owners = kept
         gateway = _gateway(settings, owners, on_stderr)
         page = Page(cwd=str(_cwd(settings))) if settings.has_page else None
-        app = GatewayApp(gateway, access=entered.access, limits=settings.limits.app, page=page)
+        app = GatewayApp(
+            gateway,
+            access=entered.access,
+            limits=settings.limits.app,
+            page=page,
+            recordings=recordings,
+        )
         metrics = Metrics(gateway, app.unsent_bytes)
         events = EventBus()
         events.subscribe(metrics.record)

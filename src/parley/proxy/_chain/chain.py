@@ -16,12 +16,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from parley.errors import (
     ConnectFailed,
@@ -42,9 +42,10 @@ from parley.proxy._transports.peeked import PeekedTransport
 from parley.proxy._transports.relay import Relay
 from parley.proxy._transports.timeout import ComponentTimeout
 from parley.proxy._transports.wrapping import INITIALIZE, successor_for
+from parley.recording import RecordingWriter
 from parley.rpc._message import Request
 from parley.transport._base import Transport, send_close_reason
-from parley.transport._memory import memory_pair
+from parley.transport._memory import MemoryTransport, memory_pair
 from parley.transport._pipe import PipeTransport
 from parley.transport._process import ProcessTransport
 from parley.transport._target import (
@@ -55,6 +56,7 @@ from parley.transport._target import (
 )
 
 from .component import ComponentSpec
+from .hop_recorder import HopRecorder
 from .mcp_bridge import mcp_bridge_proxy
 from .terminating import TerminatingProxy
 
@@ -147,6 +149,27 @@ def _plan(
     return plans
 
 
+def _recorded(plans: Sequence[_Plan], hops: HopRecorder) -> Iterator[_Plan]:
+    """Yield the plans with transports that record each hop once."""
+    above = "client"
+    is_recorded = False
+    for plan in plans:
+        if isinstance(plan, _RelayPlan):
+            below = plan.names[1]
+            yield structs.replace(plan, lower=hops.record(plan.lower, above, below, peer="agent"))
+            above, is_recorded = below, False
+            continue
+        name = plan.component.label
+        client = plan.client
+        if not is_recorded:
+            client = hops.record(client, above, name, peer="client")
+        agent = hops.record(plan.agent, name, plan.agent_name, peer="agent")
+        yield structs.replace(plan, client=client, agent=agent)
+        # Two proxies of this process have a pair in memory between them, and this was one end.
+        is_recorded = isinstance(plan.agent, MemoryTransport)
+        above = name if is_recorded else plan.agent_name
+
+
 class Chain:
     """A connection through proxies to an agent, or to the successor of the chain."""
 
@@ -157,8 +180,10 @@ class Chain:
         transport: Transport,
         *,
         component_timeout: float,
+        recordings: RecordingWriter | None = None,
     ) -> None:
         self._components = components
+        self._recordings = recordings
         self._agent = agent
         self._transport = transport
         self._opening = PeekedTransport(transport)
@@ -301,6 +326,9 @@ class Chain:
 
     def _connect(self, plans: Sequence[_Plan]) -> None:
         """Build what was planned; the first plan is that at the client."""
+        if self._recordings is not None:
+            name = "chain" if self._agent is None else self._agent.label
+            plans = list(_recorded(plans, HopRecorder(self._recordings, name)))
         for plan in plans:
             is_proxied = self._is_nested and self._client is None
             if isinstance(plan, _RelayPlan):

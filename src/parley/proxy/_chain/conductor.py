@@ -5,6 +5,7 @@ from __future__ import annotations
 from parley.errors import RequestError
 from parley.proxy._chain.builtin_commands import is_builtin, parse
 from parley.proxy._proxy import Proxy
+from parley.recording import RecordingWriter
 from parley.transport._base import Transport
 from parley.transport._stdio import HINT, serve_stdio
 from parley.transport._target import Target
@@ -31,6 +32,7 @@ class Conductor:
         agent: Target | ComponentSpec | None = None,
         name: str = "conductor",
         component_timeout: float = COMPONENT_TIMEOUT,
+        recordings: RecordingWriter | None = None,
     ) -> None:
         """Define a chain.
 
@@ -42,6 +44,8 @@ class Conductor:
             name: The name in logs.
             component_timeout: How many seconds a component may take to answer initialize, and how
                 long it may send more than its neighbors accept.
+            recordings: Records each hop of each connection; None records nothing. The caller closes
+                it.
 
         Raises:
             ConfigError: An option of a built-in proxy is wrong.
@@ -54,6 +58,7 @@ class Conductor:
         self.components = [_proxy(each) for each in components]
         self.agent = None if agent is None else _agent(agent)
         self.component_timeout = component_timeout
+        self._recordings = recordings
 
     async def serve(self, transport: Transport) -> None:
         """Serve one client until it disconnects, or a component ends."""
@@ -62,7 +67,11 @@ class Conductor:
     async def conduct(self, transport: Transport) -> RequestError | None:
         """Serve one client; return why the chain has ended, or None if the client disconnected."""
         chain = Chain(
-            self.components, self.agent, transport, component_timeout=self.component_timeout
+            self.components,
+            self.agent,
+            transport,
+            component_timeout=self.component_timeout,
+            recordings=self._recordings,
         )
         await chain.run()
         return chain.failure

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -248,27 +248,31 @@ def _mean(times: list[float]) -> float:
 
 def _update(message: Notification) -> dict[str, Any]:
     """Return the update in a notification; empty if it has none."""
-    params: Any = msgspec.json.decode(message.params) if message.params else None
-    update: Any = params.get("update") if isinstance(params, dict) else None
-    return update if isinstance(update, dict) else {}
+    params = msgspec.json.decode(message.params) if message.params else None
+    return _object(_object(params).get("update"))
 
 
 def _text(content: Any) -> str:
-    blocks = content if isinstance(content, list) else [content]
-    texts = (each.get("text") for each in blocks if isinstance(each, dict))
+    blocks = cast(list[Any], content) if isinstance(content, list) else [content]
+    texts = (_object(each).get("text") for each in blocks)
     return "".join(each for each in texts if isinstance(each, str))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return an object; an empty one for other values."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def _members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the plain values in a value with their paths; of what is new each time, the path."""
-    if isinstance(value, dict) and value:
-        for name, each in value.items():
-            if name in _OWN and not isinstance(each, dict | list):
-                yield f"{path}.{name}", "(an id or time)"
-            else:
-                yield from _members(f"{path}.{name}", each)
-    elif isinstance(value, list) and value:
-        for place, each in enumerate(value):
+    if isinstance(value, list) and value:
+        for place, each in enumerate(cast(list[Any], value)):
             yield from _members(f"{path}[{place}]", each)
-    else:
+        return
+    if not (members := _object(value)):
         yield path, value
+    for name, each in members.items():
+        if name in _OWN and not isinstance(each, dict | list):
+            yield f"{path}.{name}", "(an id or time)"
+        else:
+            yield from _members(f"{path}.{name}", each)
