@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     """Conduct until the other side closes, or a component is gone."""
-    writer = RecordingWriter() if arguments.tap else None
+    writer = RecordingWriter(may_wait=False) if arguments.tap else None
     conductor = _conductor(arguments, writer)
     if sys.stdin is not None and sys.stdin.isatty():
         raise Failure(f"{HINT}; see `parley conduct --help`", Exit.USAGE)

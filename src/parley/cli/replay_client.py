@@ -8,7 +8,7 @@ import json
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -23,7 +23,8 @@ from parley.transport._base import Transport
 from parley.transport._target import open_target
 
 from .flags import remote
-from .paint import painted, print_json
+from .json_output import print_json
+from .paint import painted
 from .reporting import Exit, Failure, say, write_agent_stderr
 from .targets import Resolved, resolve
 
@@ -187,7 +188,8 @@ def _print_difference(difference: Difference) -> None:
 def _shown(value: Any) -> str:
     """Return a value on one line; of a long one its beginning."""
     if isinstance(value, list):
-        value = ", ".join(map(str, cast(list[Any], value))) or "(none)"
+        items: list[Any] = value
+        value = ", ".join(map(str, items)) or "(none)"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = sanitize_text(text.replace("\n", "⏎"), is_line=True)
     return line if len(line) <= _MAX_VALUE else f"{line[:_MAX_VALUE]}… ({len(line)} characters)"

@@ -78,7 +78,7 @@ class Serve:
     def _run_service(self) -> int:
         if not self._arguments.tap:
             return stopping.run(self._serve(None))
-        writer = RecordingWriter()
+        writer = RecordingWriter(may_wait=False)
         try:
             return stopping.run(self._serve(writer))
         finally:

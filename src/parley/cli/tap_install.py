@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def this_parley() -> list[str]:
     """Return the command that starts this Parley, wherever it is started."""
-    program = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == "parley" else None
+    from shutil import which  # every tap would have to wait for it
+
+    program = which(sys.argv[0]) if Path(sys.argv[0]).name == "parley" else None
     if program is not None:
         return [str(Path(program).absolute())]
     from parley._interpreter import parley_command

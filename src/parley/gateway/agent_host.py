@@ -131,6 +131,11 @@ class AgentHost:
         self._failure: tuple[float, str] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
+    @property
+    def command(self) -> Sequence[str]:
+        """The command that is started; empty for an agent that is not a command."""
+        return command_of(self._target) or ()
+
     async def serve(self, transport: Transport, *, has_one_principal: bool = False) -> None:
         """Serve one client until it disconnects.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from parley.recording import RecordingWriter
+from parley.recording._transport import RecordedTransport
 from parley.transport._base import Transport
 from parley.transport.http._app.access import Access
 from parley.transport.http._app.app import HttpApp, lifespan
@@ -23,11 +25,17 @@ _SHOWN_NAMES = 20
 class _Endpoint:
     """A hosted agent, as it is served to the principals of the application."""
 
-    def __init__(self, host: AgentHost, *, has_one_principal: bool) -> None:
+    def __init__(
+        self, host: AgentHost, *, has_one_principal: bool, recordings: RecordingWriter | None
+    ) -> None:
         self._host = host
         self._has_one_principal = has_one_principal
+        self._recordings = recordings
 
     async def serve(self, transport: Transport) -> None:
+        if self._recordings is not None:
+            recording = self._recordings.start(self._host.name, self._host.command)
+            transport = RecordedTransport(transport, recording, peer="client")
         await self._host.serve(transport, has_one_principal=self._has_one_principal)
 
     async def knows_session(self, principal: str, session_id: str) -> bool:
@@ -48,6 +56,7 @@ class GatewayApp:
         access: Access | None = None,
         limits: AppLimits | None = None,
         page: Page | None = None,
+        recordings: RecordingWriter | None = None,
     ) -> None:
         """Prepare to serve.
 
@@ -56,9 +65,14 @@ class GatewayApp:
             access: The access rules; by default, only the local user has access.
             limits: The limits of each agent.
             page: The settings of the page for browsers; None for no page.
+            recordings: Records each connection of a client; None records nothing. The caller closes
+                it.
         """
         access = access or Access()
-        endpoints = [_Endpoint(host, has_one_principal=access.is_single) for host in gateway]
+        is_single = access.is_single
+        endpoints = [
+            _Endpoint(host, has_one_principal=is_single, recordings=recordings) for host in gateway
+        ]
         apps = [
             HttpApp(each, access=access, path=None, limits=limits, knows_session=each.knows_session)
             for each in endpoints

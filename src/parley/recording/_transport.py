@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from signal import Signals
 
 from parley.errors import ConnectionClosed, ProcessExited
 from parley.rpc._framing import Frame, LineBlock
@@ -97,9 +98,10 @@ class RecordedTransport:
         self._is_ended = True
         self._recording.write_event("closed", source=self._peer if reason else self._self)
         if isinstance(reason, ProcessExited):
-            code = reason.code
-            signal = None if code >= 0 else _signal_name(-code)
-            self._recording.write_event("exited", code=code if code >= 0 else None, signal=signal)
+            if reason.code < 0:
+                self._recording.write_event("exited", signal=Signals(-reason.code).name)
+            else:
+                self._recording.write_event("exited", code=reason.code)
         self._recording.close()
 
 

@@ -3,9 +3,9 @@
 The thread that carries a connection hands over bytes and goes on. The queue between them is
 bounded. When it is full, the connection waits as long as the writer makes progress: a flood is
 slowed down to the speed of the disk rather than lost. When the writer does nothing for a second,
-such as on a disk that hangs, nothing waits for it any more. Bytes are then lost for the recording,
-never for the connection. They are counted, with the line that they are in, and reported by an event
-in the recording and by `ActiveRecording.lost_bytes`.
+such as on a disk that hangs, nothing waits for it any more; an event loop never waits. Bytes are
+then lost for the recording, never for the connection. They are counted, with the line that they are
+in, and reported by an event in the recording and by `ActiveRecording.lost_bytes`.
 
 What has gathered is written after a tenth of a second, or when it is much: waking the thread for
 each message would cost more than all the rest. The file itself is created at once.
@@ -53,7 +53,8 @@ _Item: TypeAlias = tuple[RecordingFile, float, Source | None, _Payload]
 class _Queue:
     """What waits for the writer's thread; bounded in bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_wait: bool) -> None:
+        self._may_wait = may_wait
         lock = threading.Lock()
         self._condition = threading.Condition(lock)
         """Wakes the writer's thread."""
@@ -74,7 +75,7 @@ class _Queue:
         is_urgent = item[3] in ("open", "close")
         cost = size + _ITEM_BYTES
         with self._condition:
-            if size and self._bytes + cost > MAX_QUEUE_BYTES and not self._wait_for_room(cost):
+            if size and not self._has_room_for(cost):
                 return False
             self._items.append((item, cost))
             self._bytes += cost
@@ -84,11 +85,13 @@ class _Queue:
                 self._condition.notify()
         return True
 
-    def _wait_for_room(self, cost: int) -> bool:
-        """Wait while the writer makes progress; return whether there is room."""
-        while self._bytes + cost > MAX_QUEUE_BYTES and self._bytes and not self._is_stuck:
+    def _has_room_for(self, cost: int) -> bool:
+        """Return whether there is room; wait for it while the writer makes progress."""
+        may_wait = self._may_wait and not self._is_stuck
+        while self._bytes + cost > MAX_QUEUE_BYTES and self._bytes and may_wait:
             self._condition.notify()
-            self._is_stuck = not self._has_room.wait(STUCK_SECONDS)
+            may_wait = self._has_room.wait(STUCK_SECONDS)
+            self._is_stuck = not may_wait
         return self._bytes + cost <= MAX_QUEUE_BYTES
 
     def take(self) -> tuple[list[_Item], int]:
@@ -210,6 +213,7 @@ class RecordingWriter:
         *,
         limits: RecordingLimits | None = None,
         environ: Mapping[str, str] | None = None,
+        may_wait: bool = True,
     ) -> None:
         """Prepare to write; the thread starts with the first recording.
 
@@ -218,11 +222,13 @@ class RecordingWriter:
             limits: When recordings are deleted, oldest first; this happens once, after the first
                 recording was created. By default those of the configuration.
             environ: The environment whose secrets are masked; by default that of this process.
+            may_wait: Whether a connection waits when the queue is full. A program with an event
+                loop says False: then bytes are lost for the recording instead.
         """
         self._store = RecordingStore() if store is None else store
         self._limits = limits
         self._environ = dict(os.environ if environ is None else environ)
-        self._queue = _Queue()
+        self._queue = _Queue(may_wait=may_wait)
         self._open: set[RecordingFile] = set()
         self._thread: threading.Thread | None = None
 

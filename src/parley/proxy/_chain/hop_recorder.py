@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import PurePath
 
+from parley._redaction import hide_in_command
 from parley.recording import RecordingWriter
 from parley.recording._format import Source
 from parley.recording._transport import RecordedTransport
@@ -18,10 +20,10 @@ class HopRecorder:
 
         Args:
             writer: Writes the recordings.
-            name: The name of the agent.
+            name: The name or the command of the agent.
         """
         self._writer = writer
-        self._name = name
+        self._name = PurePath(_masked(name).partition(" ")[0]).name
         self._chain = secrets.token_hex(8)
 
     def record(
@@ -35,6 +37,11 @@ class HopRecorder:
             below: The name of the component on the side of the agent.
             peer: Whether the transport leads towards the client or the agent.
         """
-        hop = f"{above} → {below}"
+        hop = f"{_masked(above)} → {_masked(below)}"
         recording = self._writer.start(self._name, hop=hop, chain=self._chain)
         return RecordedTransport(transport, recording, peer=peer)
+
+
+def _masked(name: str) -> str:
+    """Return a name, which may be a command line or a URL, without the secrets in it."""
+    return " ".join(hide_in_command(name.split())[0])

@@ -253,7 +253,7 @@ def _update(message: Notification) -> dict[str, Any]:
 
 
 def _text(content: Any) -> str:
-    blocks = cast(list[Any], content) if isinstance(content, list) else [content]
+    blocks: list[Any] = content if isinstance(content, list) else [content]
     texts = (_object(each).get("text") for each in blocks)
     return "".join(each for each in texts if isinstance(each, str))
 
@@ -266,7 +266,8 @@ def _object(value: Any) -> dict[str, Any]:
 def _members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the plain values in a value with their paths; of what is new each time, the path."""
     if isinstance(value, list) and value:
-        for place, each in enumerate(cast(list[Any], value)):
+        items: list[Any] = value
+        for place, each in enumerate(items):
             yield from _members(f"{path}[{place}]", each)
         return
     if not (members := _object(value)):
