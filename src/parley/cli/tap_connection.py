@@ -19,6 +19,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -153,8 +154,9 @@ def _pass_on(
             break
         if fd not in events or not (data := _read(fd)):
             break
+        read_at = time.monotonic()
         _write(to, data)
-        recording.write(source, data)
+        recording.write(source, data, read_at)
         if exited in events:
             left -= len(data)
     recording.write_event("closed", source=source, reason=reason)

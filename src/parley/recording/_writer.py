@@ -146,11 +146,18 @@ class ActiveRecording:
         self._is_closed = False
         queue.put((file, 0.0, None, "open"))
 
-    def write(self, source: Source, data: bytes) -> None:
-        """Record bytes of a stream, as they were read; a line may come in several pieces."""
+    def write(self, source: Source, data: bytes, read_at: float | None = None) -> None:
+        """Record bytes of a stream, as they were read; a line may come in several pieces.
+
+        Args:
+            source: The stream.
+            data: The bytes.
+            read_at: When they were read, as `time.monotonic()` says it; by default now. Where
+                several threads pass on streams, this tells what was a reaction to what.
+        """
         if self._is_closed:
             return
-        at = time.monotonic() - self._began
+        at = max(0.0, (time.monotonic() if read_at is None else read_at) - self._began)
         if self._dropped and (size := self._dropped.pop(source, 0)):
             self._queue.put((self._file, at, source, size))
         if not self._queue.put((self._file, at, source, data), len(data)):

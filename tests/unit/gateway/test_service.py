@@ -16,6 +16,7 @@ from parley.gateway.events import Event
 from parley.gateway.limits import GatewayLimits, HostLimits
 from parley.gateway.owners import MemoryOwners
 from parley.gateway.service import Service, open_service
+from parley.recording import RecordedLine, RecordingLimits, RecordingStore, RecordingWriter
 from parley.transport.http._tokens import load_or_create_token, new_token, token_path
 
 from .agent_hosts import DEMO
@@ -251,3 +252,27 @@ async def test_tokens_and_certificates_are_renewed_while_it_runs(tmp_path: Path)
 async def shown(host: str, port: int) -> str:
     """The certificate that a server shows."""
     return await asyncio.to_thread(ssl.get_server_certificate, (host, port))
+
+
+async def test_each_connection_of_a_client_is_recorded(tmp_path: Path) -> None:
+    store = RecordingStore(tmp_path)
+    settings = Settings(http=HERE, agents=ONE)
+    writer = RecordingWriter(store, limits=RecordingLimits(), may_wait=False)
+    async with open_service(
+        settings, on_event=lambda event: None, owners=MemoryOwners(), recordings=writer
+    ) as service:
+        token = load_or_create_token()
+        for _ in range(2):
+            async with connect(service.url(), "/", remote=Remote(token=token)) as agent:
+                assert await (await agent.new_session()).ask("Hello") == "echo: Hello"
+    writer.close()
+    recordings = store.recordings()
+    assert [each.header.name for each in recordings] == ["demo", "demo"]
+    assert recordings[0].header.command == DEMO
+    for recording in recordings:
+        with recording.open() as reader:
+            lines = [each for each in reader if isinstance(each, RecordedLine)]
+        methods = [each.message.get("method") for each in lines if each.source == "client"]
+        assert methods[:3] == ["initialize", "session/new", "session/prompt"]
+        assert any(b"echo: Hello" in each.data for each in lines if each.source == "agent")
+        assert token.encode() not in recording.path.read_bytes()

@@ -199,7 +199,7 @@ def _response_differences(first: _Connection, second: _Connection) -> Iterator[D
         responses = [None if each is None else each.response for each in (old, new)]
         outcomes = [_outcome(each) for each in responses]
         if outcomes[0] != outcomes[1]:
-            yield _difference("response", where, "outcome", *outcomes)
+            yield _difference("response", where, "outcome", *map(_described, responses))
         elif isinstance(responses[0], Success) and isinstance(responses[1], Success):
             before, after = first.result(responses[0]), second.result(responses[1])
             for path in dict.fromkeys((*before, *after)):
@@ -212,6 +212,11 @@ def _outcome(response: Success | Failure | None) -> str:
     if response is None:
         return "no response"
     return "result" if isinstance(response, Success) else f"error {response.error.code}"
+
+
+def _described(response: Success | Failure | None) -> str:
+    text = f": {response.error.message}" if isinstance(response, Failure) else ""
+    return _outcome(response) + text
 
 
 def _turn_differences(first: _Connection, second: _Connection) -> Iterator[Difference]:

@@ -47,6 +47,8 @@ def load_recording(word: str, store: RecordingStore | None = None) -> LoadedReco
         recording = (store or RecordingStore()).find(word)
         with recording.open() as reader:
             loaded = LoadedRecording(recording.key, list(reader))
+    # Each stream is recorded by a thread of its own, so a reaction may come first in the file.
+    loaded.items.sort(key=lambda item: item.at)
     if not any(isinstance(each, RecordedLine) for each in loaded.items):
         raise RecordingError(f"{word} has no messages to replay")
     return loaded
