@@ -336,10 +336,17 @@ def test_the_reader_of_recordings_prints_what_the_agent_wrote(shell: Shell) -> N
     assert "'protocolVersion'" in lines[0]
 
 
+def test_a_client_talks_to_a_recording_instead_of_the_agent(shell: Shell) -> None:
+    recorded = parley("run", "Hello", "-q", "-a", "parley tap --name demo -- parley demo")
+    assert recorded.returncode == 0, recorded.stderr
+    done = shell("python", "examples/replay_recording.py", "demo")
+    assert done.stdout == "echo: Hello\n", done.stderr
+
+
 def test_every_example_is_executed_here() -> None:
     served = {"hello_agent.py", "login_agent.py", "notes_agent.py", "options_agent.py"}
     served |= {"tools_agent.py", "wire_agent.py", "converse.py", "journal_agent.py"}
-    served |= {"proxy_brief.py", "read_recording.py"}
+    served |= {"proxy_brief.py", "read_recording.py", "replay_recording.py"}
     served |= {"counting_agent.py"}  # by think.py, tools.py and proxy_session_tools.py
     served |= {"remote_agent.py", "asgi_app.py", "asgi_agent.py"}  # in test_remote_programs.py
     served |= {"complete_agent.py"}  # in test_tutorials.py
