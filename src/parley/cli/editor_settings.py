@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from parley._atomic_file import write_temporary
+from parley._interpreter import parley_command
 
 from .jsonc import JsoncError, Node, parse
 from .reporting import Failure
@@ -182,7 +183,8 @@ def _find(text: str, agent: str) -> _AgentNodes:
 def _prefix_length(found: _AgentNodes) -> int:
     """Return how many arguments a tap has added, with the command; 0 if there is none."""
     words = found.words
-    start = 3 if words[:3] == ["-P", "-m", "parley"] else 0
+    interpreter = parley_command()[1:]
+    start = len(interpreter) if words[: len(interpreter)] == interpreter else 0
     is_tap = tuple(words[start : start + 2]) == _TAP and words[start + 3 : start + 4] == ["--"]
     is_parley = start > 0 or Path(str(found.command.value)).name == "parley"
     return start + 5 if is_tap and is_parley and len(words) > start + 4 else 0

@@ -62,24 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one process for all connections of a principal, not one for each",
     )
     parser.add_argument("--page", action="store_true", help="also serve a chat page for browsers")
-    parser.add_argument(
-        "--tap", action="store_true", help="record each connection; see `parley tap list`"
-    )
     _add_access_arguments(parser)
-    group = parser.add_argument_group("output and shutdown")
-    group.add_argument(
-        "--log-format", choices=("text", "json"), help="the log format; text by default"
-    )
-    group.add_argument("-q", "--quiet", action="store_true", help="log only problems")
-    group.add_argument(
-        "-v", "--verbose", action="store_true", help="show what the agents write to their stderr"
-    )
-    group.add_argument(
-        "--drain",
-        metavar="SECONDS",
-        type=non_negative_float,
-        help="how long running turns may take to end at shutdown; 30 by default",
-    )
+    _add_output_arguments(parser)
 
 
 def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +98,26 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-local-servers",
         action="store_true",
         help="let clients use commands and local addresses as MCP servers",
+    )
+
+
+def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output and shutdown")
+    group.add_argument(
+        "--log-format", choices=("text", "json"), help="the log format; text by default"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="log only problems")
+    group.add_argument(
+        "--tap", action="store_true", help="record each connection; see `parley tap list`"
+    )
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="show what the agents write to their stderr"
+    )
+    group.add_argument(
+        "--drain",
+        metavar="SECONDS",
+        type=non_negative_float,
+        help="how long running turns may take to end at shutdown; 30 by default",
     )
 
 
