@@ -38,8 +38,9 @@ def record_demo(*prompts: str) -> None:
 
 async def test_a_client_gets_the_same_from_a_recording_as_from_the_agent() -> None:
     for agent in (tapped("demo", *DEMO), replayed("demo"), replayed("demo", "--speed", "1000")):
-        permission = {"permission": lambda request, session: "yes"}
-        async with front.connect(agent, "/", **permission) as connection:  # type: ignore[arg-type]
+        async with front.connect(
+            agent, "/", permission=lambda request, session: "yes"
+        ) as connection:
             first = await connection.new_session()
             second = await connection.new_session()
             assert await first.ask("Hello") == "echo: Hello"

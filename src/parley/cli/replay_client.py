@@ -181,15 +181,15 @@ def _print_difference(difference: Difference) -> None:
     where = sanitize_text(difference.where, is_line=True)
     what = sanitize_text(difference.what, is_line=True)
     print(f"\n{painted(where, 'bold')}: {what}")
-    print(painted(f"  - {_shown(difference.recorded)}", "red"))
-    print(painted(f"  + {_shown(difference.live)}", "green"))
+    for sign, value, colour in (
+        ("-", difference.recorded, "red"),
+        ("+", difference.live, "green"),
+    ):
+        print(painted(f"  {sign} {_shown(value)}", colour))
 
 
 def _shown(value: Any) -> str:
     """Return a value on one line; of a long one its beginning."""
-    if isinstance(value, list):
-        items: list[Any] = value
-        value = ", ".join(map(str, items)) or "(none)"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     line = sanitize_text(text.replace("\n", "⏎"), is_line=True)
     return line if len(line) <= _MAX_VALUE else f"{line[:_MAX_VALUE]}… ({len(line)} characters)"

@@ -130,13 +130,16 @@ def test_the_updates_of_a_turn_their_order_and_their_text_are_compared() -> None
 
 
 def test_updates_about_the_state_may_come_at_any_time() -> None:
-    commands = {"sessionUpdate": "available_commands_update", "availableCommands": []}
+    commands: dict[str, Any] = {
+        "sessionUpdate": "available_commands_update",
+        "availableCommands": [],
+    }
     recorded, live = _conversation(), _conversation()
     recorded.agent("session/update", sessionId="recorded", update=commands)
     live.items.insert(4, RecordedLine(4.5, "agent", recorded.items[-1].data))  # type: ignore[union-attr]
     assert _differences(live, recorded) == []
     kinds = ["available_commands_update"]
-    expected = ("updates", "session 1", "updates about the state", [], kinds)
+    expected: Any = ("updates", "session 1", "updates about the state", [], kinds)
     assert _differences(recorded) == [expected]
 
 

@@ -258,7 +258,7 @@ def _update(message: Notification) -> dict[str, Any]:
 
 
 def _text(content: Any) -> str:
-    blocks: list[Any] = content if isinstance(content, list) else [content]
+    blocks = _array(content) or [content]
     texts = (_object(each).get("text") for each in blocks)
     return "".join(each for each in texts if isinstance(each, str))
 
@@ -268,15 +268,19 @@ def _object(value: Any) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
+def _array(value: Any) -> list[Any]:
+    """Return an array; an empty one for other values."""
+    is_array = isinstance(value, list)
+    return cast(list[Any], value) if is_array else []
+
+
 def _members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the plain values in a value with their paths; of what is new each time, the path."""
-    if isinstance(value, list) and value:
-        items: list[Any] = value
-        for place, each in enumerate(items):
-            yield from _members(f"{path}[{place}]", each)
-        return
-    if not (members := _object(value)):
+    items, members = _array(value), _object(value)
+    if not items and not members:
         yield path, value
+    for place, each in enumerate(items):
+        yield from _members(f"{path}[{place}]", each)
     for name, each in members.items():
         if name in _OWN and not isinstance(each, dict | list):
             yield f"{path}.{name}", "(an id or time)"
