@@ -83,7 +83,7 @@ docs-check: $(DOCS_READY) ## Build the documentation from nothing, and look at i
 	$(BIN)/python -m pytest -q tests/site
 
 docs-serve: $(DOCS_READY) ## Show the documentation on http://127.0.0.1:8000, and build it again after each change
-	$(BIN)/sphinx-autobuild --watch src --watch examples --ignore '*/reference/api/*' -j 2 -d .doctrees docs site
+	$(BIN)/sphinx-autobuild --watch src --watch examples --watch CHANGELOG.md --ignore '*/reference/api/*' -j 2 -d .doctrees docs site
 
 $(DIST_READY): $(READY)
 	@$(BIN)/python -m pip install --quiet --group dist

@@ -20,6 +20,7 @@ extensions = [
     "scripts.docs_site.navigation",
     "scripts.docs_site.api_pages",
     "scripts.docs_site.source_pages",
+    "scripts.docs_site.changelog",
 ]
 
 html_theme = "furo"

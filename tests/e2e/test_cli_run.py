@@ -213,7 +213,7 @@ def test_a_session_stays_with_its_agent(tmp_path: Path) -> None:
     parley("run", "One", "-a", agent, "--session", "fix")
     done = parley("run", "Two", "-a", "another agent", "--session", "fix")
     assert done.returncode == 2
-    assert "leave the agent out, or begin another session" in done.stderr
+    assert "To resume it, do not name an agent" in done.stderr
 
 
 def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, places: Path) -> None:

@@ -204,7 +204,7 @@ def test_who_comes_to_a_session_that_is_at_work_joins_it_and_it_is_written_down_
                 assert second.stderr is not None
                 assert second.stdout is not None
                 told = second.stderr.readline()
-                while b"which writes it down; this one joins it" not in told:
+                while b"is already recorded by another process" not in told:
                     assert told
                     told = second.stderr.readline()
                 assert b'"event":"session"' in second.stdout.readline()

@@ -82,9 +82,6 @@ def is_import(line: str) -> bool:
     return line.startswith(("import ", "from "))
 
 
-SUGGESTIONS = DOCS / "how-to" / "nes.md"
-
-
 SNIPPETS = [
     (page, block)
     for page in PAGES
@@ -141,6 +138,8 @@ KNOWN: dict[str, list[dict[str, type]]] = {
     "how-to/editors.md": [AGENTS],
     "how-to/clients.md": [CLIENTS],
     "how-to/nes.md": [EDITORS, {"nes": parley.nes.Suggestions}],
+    "reference/nes.md": [EDITORS, {"nes": parley.nes.Suggestions}],
+    "background/next-edits.md": [EDITORS],
     "reference/errors.md": [CLIENTS],
     "how-to/permissions.md": [AGENTS, CLIENTS],
     "start/quickstart.md": [AGENTS, CLIENTS],
@@ -289,19 +288,21 @@ def test_the_options_of_next_edit_suggestions_are_those_of_the_page() -> None:
     assert {cell.strip("`").split()[0] for cell in cells[1:5]} == set(actions)
 
 
-def named(head: str) -> list[str]:
-    """Return the names in the first column of a table about suggestions, sorted."""
-    table = SUGGESTIONS.read_text().partition(f"\n{head}\n")[2].partition("\n\n")[0]
+def named(page: str, head: str) -> list[str]:
+    """Return the names in the first column of a table, sorted."""
+    table = (DOCS / page).read_text().partition(f"\n{head}\n")[2].partition("\n\n")[0]
     cells = " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE))
     return sorted(re.findall(r"`([^`]+)`", cells))
 
 
 def test_the_rules_of_the_embedded_engine_are_those_of_the_page() -> None:
-    assert named("| rule | what it proposes |") == sorted(BY_HAND.keys() | PLACE.keys())
+    assert named("background/next-edits.md", "| rule | what it proposes |") == sorted(
+        BY_HAND.keys() | PLACE.keys()
+    )
 
 
 def test_the_prompt_formats_are_those_of_the_page() -> None:
-    assert named("| format | for |") == sorted([*FORMATS, "infer"])
+    assert named("reference/nes.md", "| format | for |") == sorted([*FORMATS, "infer"])
 
 
 def test_the_page_of_methods_is_up_to_date() -> None:

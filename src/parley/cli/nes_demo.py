@@ -26,7 +26,7 @@ examples:
   parley nes demo shop.py
   parley nes demo shop.py --model-url http://localhost:8080 --model zeta-2.1
 """
-INSTALL = "the editor needs extras: pip install 'parley-acp[tui,nes]'"
+_EXTRAS = (("tui", "textual"), ("nes", "tree_sitter"))
 _LINES_ONLY = frozenset({"dumb", "unknown"})
 _LIGHT = frozenset({"7", "15"})
 
@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not is_terminal() or os.environ.get("TERM") in _LINES_ONLY:
         raise Failure("the editor needs a terminal that can show a full-screen program", Exit.USAGE)
     if importlib.util.find_spec("textual") is None:
-        raise Failure(INSTALL)
+        raise Failure(f"the editor needs {install_hint()}")
     from parley.tui.editor.app import EditorApp, edit
     from parley.tui.editor.file import open_file
 
@@ -59,6 +59,13 @@ def main(arguments: argparse.Namespace) -> int:
         raise Failure(str(error), Exit.USAGE) from error
     except TransportError as error:
         raise Failure(str(error), Exit.DIED) from error
+
+
+def install_hint() -> str:
+    """Return which extras are missing, and the command that installs them."""
+    missing = [extra for extra, package in _EXTRAS if importlib.util.find_spec(package) is None]
+    extras = "an extra" if len(missing) == 1 else "extras"
+    return f"{extras}: pip install 'parley-acp[{','.join(missing)}]'"
 
 
 def _usual_theme() -> str:

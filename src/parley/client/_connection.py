@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from parley.errors import LocalProtocolError, MethodNotFound, RemoteProtocolError, Unsupported
 from parley.journal import Recorder
 from parley.peer import Peer
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.schema._custom_values import check_custom_method
 from parley.schema.base import JsonObject, Kind, Method
@@ -350,11 +351,12 @@ class Connection:
                 return
             if page.next_cursor == cursor:
                 raise RemoteProtocolError(
-                    f"the {self.name} returned the same page of sessions twice"
+                    f"{with_article(self.name)} returned the same page of sessions twice"
                 )
             if empty_pages >= MAX_EMPTY_PAGES:
                 raise RemoteProtocolError(
-                    f"the {self.name} returned {empty_pages} pages without a session in a row"
+                    f"{with_article(self.name)} returned {empty_pages} pages without a session "
+                    "in a row"
                 )
             cursor = page.next_cursor
 
@@ -415,7 +417,7 @@ class Connection:
             Unsupported: The agent does not offer a logout.
         """
         if not self.features.logout:
-            raise Unsupported(f"the {self.name} does not offer a logout")
+            raise Unsupported(f"{with_article(self.name)} does not offer a logout")
         await self._state.adapter.request(methods.LOGOUT_AUTH, v2.LogoutAuthRequest(meta=meta))
 
     async def auth_status(self, *, meta: JsonObject | None = None) -> v2.AuthStatusResponse:
@@ -456,7 +458,8 @@ class Connection:
         for each in await self.list_providers():
             if each.provider_id == provider_id and each.required:
                 raise LocalProtocolError(
-                    f"the provider {provider_id!r} cannot be disabled: the {self.name} requires it"
+                    f"the provider {provider_id!r} cannot be disabled: "
+                    f"{with_article(self.name)} requires it"
                 )
         request = v2.DisableProviderRequest(provider_id=provider_id, meta=meta)
         await self._state.adapter.request(methods.DISABLE_PROVIDER, request)

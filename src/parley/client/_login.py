@@ -21,6 +21,7 @@ from msgspec import Struct
 from parley._display_text import sanitize_text
 from parley._env_vars import dangerous_variables
 from parley.errors import AuthRequired, LocalProtocolError, Unsupported
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.schema.base import JsonObject, Unknown
 from parley.schema.v2 import methods
@@ -125,12 +126,12 @@ class LoginHandler:
         """
         offered = self._connection.adapter.agent.auth_methods
         if not offered:
-            raise Unsupported(f"the {self._connection.name} does not offer any login")
+            raise Unsupported(f"{with_article(self._connection.name)} does not offer any login")
         method = next((each for each in offered if _id(each) == method_id), None)
         if method is None:
             name, logins = self._connection.name, _list(offered)
             raise LocalProtocolError(
-                f"there is no login method {method_id!r}; the {name} offers {logins}"
+                f"there is no login method {method_id!r}; {with_article(name)} offers {logins}"
             )
         if isinstance(method, v2.AuthMethodTerminal):
             await self._in_terminal(method)
@@ -216,7 +217,8 @@ class LoginHandler:
     def _with_login_methods(self, error: AuthRequired) -> AuthRequired:
         logins = _list(self._connection.adapter.agent.auth_methods)
         reason = error.message.rstrip(". ")
-        return AuthRequired(f"{reason}; the {self._connection.name} offers {logins}", error.data)
+        name = with_article(self._connection.name)
+        return AuthRequired(f"{reason}; {name} offers {logins}", error.data)
 
 
 def _list(offered: Sequence[v2.AuthMethod]) -> str:

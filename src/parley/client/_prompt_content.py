@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from parley._suggestions import suggest
 from parley.errors import LocalProtocolError, OptionRefused, Unsupported
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.session._capabilities import AgentFeatures
@@ -36,7 +37,7 @@ def prompt_blocks(
     for block in blocks:
         is_offered, kind = offers.get(type(block), (True, ""))
         if not is_offered:
-            raise Unsupported(f"the {name} does not accept {kind} in prompts")
+            raise Unsupported(f"{with_article(name)} does not accept {kind} in prompts")
     return blocks
 
 

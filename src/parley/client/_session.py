@@ -7,6 +7,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from parley.errors import InvalidParams, LocalProtocolError, OptionRefused, Unsupported
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.schema.base import JsonObject
 from parley.schema.v2 import methods
@@ -163,7 +164,7 @@ class Session:
             if problem == InvalidParams().message:  # the agent does not explain it
                 problem += suggest_option(self.transcript.config_options, config_id)
             raise OptionRefused(
-                f"the {name} does not accept {config_id}={value!r}: {problem}"
+                f"{with_article(name)} does not accept {config_id}={value!r}: {problem}"
             ) from error
         return response.config_options
 

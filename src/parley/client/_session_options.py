@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from parley.errors import Unsupported
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.session._capabilities import AgentFeatures
 
@@ -45,7 +46,7 @@ def session_params(
     directories = options.get("additional_directories", ())
     servers = options.get("mcp_servers", ())
     if directories and not features.additional_directories:
-        raise Unsupported(f"the {name} does not support additional directories")
+        raise Unsupported(f"{with_article(name)} does not support additional directories")
     for server in servers:
         _check_mcp_server(server, features, name)
     where = str(cwd.absolute())
@@ -67,7 +68,7 @@ def _check_mcp_server(server: object, features: AgentFeatures, name: str) -> Non
     }
     is_offered, kind = offers.get(type(server), (True, ""))
     if not is_offered:
-        raise Unsupported(f"the {name} does not support MCP servers over {kind}")
+        raise Unsupported(f"{with_article(name)} does not support MCP servers over {kind}")
 
 
 def _system_prompt(
@@ -78,7 +79,7 @@ def _system_prompt(
     if isinstance(prompt, str):
         prompt = v2.SystemPrompt(mode="append", content=[v2.TextContent(text=prompt)])
     if not features.system_prompt:
-        raise Unsupported(f"the {name} does not accept a system prompt")
+        raise Unsupported(f"{with_article(name)} does not accept a system prompt")
     if prompt.mode == "override" and not features.system_prompt_override:
-        raise Unsupported(f"the {name} does not allow its system prompt to be replaced")
+        raise Unsupported(f"{with_article(name)} does not allow its system prompt to be replaced")
     return prompt

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast, overload
 
 from parley.errors import NoResult
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.transport._target import Target
 
@@ -140,7 +141,7 @@ async def _ask_for(
                     content = [f"That is not a valid result: {error}. {instructions}"]
                     continue
                 raise NoResult(
-                    f"the {connection.name} returned no valid result: {error}; "
+                    f"{with_article(connection.name)} returned no valid result: {error}; "
                     f"its turn ended with {turn.stop_reason}",
                     text=turn.text,
                     stop_reason=turn.stop_reason,

@@ -19,6 +19,7 @@ from msgspec import Raw
 from parley.errors import ConnectionClosed, Unsupported
 from parley.mcp._provider import MCP_METHODS, Provider
 from parley.peer import RequestContext, TypedHandler
+from parley.peer._peer_name import with_article
 from parley.schema import v2
 from parley.schema.base import Unknown
 from parley.schema.v2 import methods
@@ -174,12 +175,14 @@ class Toolbox:
             reach = reach_in(connection.features)
             if reach is None:
                 raise Unsupported(
-                    f"the {connection.name} does not use MCP servers, so it cannot call your tools"
+                    f"{with_article(connection.name)} does not use MCP servers, "
+                    "so it cannot call your tools"
                 )
             if connection.is_on_other_host:
                 raise Unsupported(
-                    f"the {connection.name} is on another machine and does not speak MCP over ACP, "
-                    "so it cannot reach your tools; serve `parley conduct -- AGENT` there"
+                    f"{with_article(connection.name)} is on another machine and does not speak "
+                    "MCP over ACP, so it cannot reach your tools; "
+                    "serve `parley conduct -- AGENT` there"
                 )
             upstream = _BridgeUpstream(self._provider)
             self._bridge = Bridge(upstream, reach=reach, version=connection.adapter.version)

@@ -249,8 +249,8 @@ def check_agent(record: Record, options: ConversationOptions) -> None:
     named = _agent(options.target)
     if named.label not in (record.agent, _agent(_for_record(options, record).target).label):
         raise ConfigError(
-            f"the session {record.name or record.key} belongs to another agent, {record.agent}; "
-            "leave the agent out, or begin another session"
+            f"the session {record.name or record.key} belongs to another agent, {record.agent}. "
+            "To resume it, do not name an agent"
         )
 
 

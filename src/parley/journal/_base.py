@@ -66,8 +66,8 @@ class Record(Struct, kw_only=True):
     """When something last happened, as Unix time."""
     state: Literal["idle", "running"] = "idle"
     process: str = ""
-    """Who runs its turn, from `this_process`; empty when nobody does. Of a session that several may
-    be on: who writes it down."""
+    """The process that runs its turn, from `this_process`; empty if none does. If several processes
+    take part in a session, the one that records it."""
     is_archived: bool = False
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     """Data of the program, as JSON."""

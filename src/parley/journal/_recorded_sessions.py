@@ -167,7 +167,7 @@ class RecordedSessions:
         session = self._add(record, has_begun=True)
         session.is_ours = False
         logger.warning(
-            "the session %s is open in another process, which writes it down; this one joins it",
+            "the session %s is already recorded by another process; this one only takes part in it",
             record.name or record.key,
         )
         return session

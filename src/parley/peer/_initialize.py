@@ -22,6 +22,7 @@ from parley.schema.version import SUPPORTED
 
 from ._outbound import read_result
 from ._peer import Peer
+from ._peer_name import with_article
 from ._request import RequestContext
 
 
@@ -106,7 +107,7 @@ def _negotiate(name: str, offers: Mapping[int, Any], raw: Raw) -> Negotiated:
     version = version_of(raw)
     if version not in offers:
         raise VersionMismatch(
-            f"the {name} supports protocol version {version}; "
+            f"{with_article(name)} supports protocol version {version}; "
             f"we support {' and '.join(map(str, sorted(offers)))}"
         )
     table = table_of(version)

@@ -26,6 +26,7 @@ from ._flow_control import ReadFlowControl
 from ._inbound import Inbound
 from ._limits import Limits
 from ._outbound import Outbound
+from ._peer_name import with_article
 from ._request import PendingRequest
 from ._routes import (
     NotificationHandler,
@@ -261,7 +262,8 @@ class Peer:
 
         A handler may call this too; it is then the only one that is not cancelled.
         """
-        reason = ConnectionClosed(f"the connection to the {self.name} was closed by this program")
+        name = with_article(self.name)
+        reason = ConnectionClosed(f"the connection to {name} was closed by this program")
         if self._closing is None:
             self._closing = reason
         self._dispatcher.exclude_current_task()

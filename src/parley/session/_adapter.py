@@ -22,6 +22,7 @@ from msgspec import Struct, to_builtins
 from parley.errors import Unsupported
 from parley.peer import NotificationHandler, Peer, RequestHandler, TypedHandler
 from parley.peer._initialize import Negotiated, initialize, respond_to_initialize
+from parley.peer._peer_name import with_article
 from parley.rpc._framing import Frame
 from parley.schema import v2
 from parley.schema.base import Method, MethodTable, Unknown
@@ -183,7 +184,7 @@ class CapabilityCheck:
         if found is None or found is False:
             hint = "; it has no prompt handler" if method.capability == "session" else ""
             raise Unsupported(
-                f"the {self._name} does not offer {method.name} "
+                f"{with_article(self._name)} does not offer {method.name} "
                 f"(capability {method.capability}){hint}"
             )
 

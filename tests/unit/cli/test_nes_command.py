@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from tests.unit.nes.eval.made_repository import Repository
+
+from parley.cli.nes_demo import install_hint
 
 from .command_line import CommandLine
 
@@ -55,3 +58,10 @@ def test_a_wrong_command_line_is_told(
     done = parley(*(each.replace("{}", str(repository.folder)) for each in words))
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_the_demo_names_only_the_extras_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textual", None)
+    assert install_hint() == "an extra: pip install 'parley-acp[tui]'"
+    monkeypatch.setitem(sys.modules, "tree_sitter", None)
+    assert install_hint() == "extras: pip install 'parley-acp[tui,nes]'"

@@ -435,7 +435,7 @@ async def test_after_our_own_close_calls_say_that_we_closed_the_connection() -> 
     command = [sys.executable, "-c", AGENT, "nothing"]
     async with connect(command, versions=(2,), name="painter") as connection:
         await connection.new_session()
-    closed = r"^the connection to the painter was closed by this program$"
+    closed = r"^the connection to painter was closed by this program$"
     with pytest.raises(ConnectionClosed, match=closed) as raised:
         await connection.new_session()
     assert isinstance(raised.value.__cause__, ProcessExited)

@@ -55,8 +55,8 @@ def test_who_joins_a_session_leaves_it_to_the_process_that_writes_it_down(
     assert only(journal) == before
     said = [each.getMessage() for each in caplog.records]
     assert said == [
-        f"the session {before.key} is open in another process, which writes it down; this one "
-        "joins it"
+        f"the session {before.key} is already recorded by another process; this one only "
+        "takes part in it"
     ]
     found = recorder.record_of("s")
     assert found is not None

@@ -231,9 +231,7 @@ async def test_a_peer_that_was_never_started_can_be_closed() -> None:
     await peer.aclose()
     with pytest.raises(ConnectionClosed):
         await task
-    assert (
-        str(await peer.wait_closed()) == "the connection to the opencode was closed by this program"
-    )
+    assert str(await peer.wait_closed()) == "the connection to opencode was closed by this program"
     await peer.aclose()
 
 
