@@ -96,6 +96,8 @@ def main(arguments: argparse.Namespace) -> int:
         return run_action(arguments)
     if arguments.action is not None:
         raise Failure(f"`parley tap {arguments.action}` takes no COMMAND", Exit.USAGE)
+    if not command[0]:
+        raise Failure("the COMMAND of the agent is empty", Exit.USAGE)
     return _tap(command, arguments.name or PurePath(command[0]).name, arguments.file)
 
 
