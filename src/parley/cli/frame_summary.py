@@ -56,10 +56,11 @@ class RecordingView:
         if len(messages) != 1:
             yield f"a batch of {len(messages)}"
         for each in messages:
-            if isinstance(each, dict) and not _MEMBERS.isdisjoint(each):
-                yield self._describe_message(line, cast(dict[str, Any], each))
-            else:
+            members = cast(dict[str, Any], each) if isinstance(each, dict) else {}
+            if _MEMBERS.isdisjoint(members):
                 yield f"not a message: {text}"
+            else:
+                yield self._describe_message(line, members)
 
     def _describe_message(self, line: RecordedLine, message: dict[str, Any]) -> str:
         id = message.get("id")

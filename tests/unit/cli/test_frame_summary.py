@@ -33,7 +33,7 @@ def test_a_line_is_described_as_what_it_is(line: str, shown: str) -> None:
 
 def test_a_response_is_shown_with_the_method_of_its_request() -> None:
     view = RecordingView()
-    [*view.lines(RecordedLine(1.0, "client", b'{"id":1,"method":"session/new"}'))]
+    list(view.lines(RecordedLine(1.0, "client", b'{"id":1,"method":"session/new"}')))
     [found] = view.lines(RecordedLine(1.5, "agent", b'{"id":1,"result":{}}'))
     assert found.split() == [
         "1.500",
