@@ -26,7 +26,7 @@ async def main() -> None:
             async with connect(serving.url, remote=Remote(token="guessed")):
                 print("never")
         except Unauthorized:
-            print("who guesses does not get in")
+            print("the guessed token was rejected")
 
 
 if __name__ == "__main__":

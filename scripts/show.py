@@ -39,7 +39,9 @@ def main() -> int:
         if code != expected:
             return 1
     parley = os.path.relpath(Path(sys.executable).with_name("parley"))
-    print(f'\nNow you, later with your own agent behind -a:\n{shlex.quote(parley)} run "help"')
+    print(
+        f'\nTry it yourself; `-a COMMAND` chooses another agent:\n{shlex.quote(parley)} run "help"'
+    )
     return 0
 
 

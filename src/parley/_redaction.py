@@ -93,6 +93,8 @@ _IN_URL = re.compile(
     r"(?<=://)(?P<user>[^\s/@:]*:)?(?P<password>[^\s/@]+)(?=@)"
     r"|(?<=[?&#])(?P<name>[\w.-]+)=(?P<value>[^\s&#]+)"
 )
+_NOT_IN_URL = re.compile(rb"[^A-Za-z0-9_.~-]")
+"""The bytes that are percent-encoded in a URL."""
 _LINE = re.compile(r"[\s;&|()\"'`]+")
 """Separates the words of a shell command line that is passed as one argument."""
 _SHORT = 64
@@ -114,7 +116,7 @@ def is_telling(value: str) -> bool:
 
 
 def needles(secrets: Iterable[str]) -> tuple[bytes, ...]:
-    """Return how secrets may stand in the bytes of a frame: as they are, escaped, in base64."""
+    """Return the forms of secrets in the bytes of a frame: plain, escaped, in a URL, in base64."""
     found: dict[bytes, None] = {}
     for secret in secrets:
         if len(secret) < SHORTEST:
@@ -125,7 +127,9 @@ def needles(secrets: Iterable[str]) -> tuple[bytes, ...]:
             slashed = text.replace("/", "\\/")
             for form in (secret, text, careful, slashed):
                 found[form.encode(errors="surrogatepass")] = None
-        found |= dict.fromkeys(_in_base64(secret.encode(errors="surrogatepass")))
+        whole = secret.encode(errors="surrogatepass")
+        found[_NOT_IN_URL.sub(lambda each: b"%%%02X" % each[0][0], whole)] = None
+        found |= dict.fromkeys(_in_base64(whole))
     return tuple(found)
 
 

@@ -33,7 +33,7 @@ def test_make_run_opens_the_chat_and_greets() -> None:
 def test_make_run_shows_lines_where_there_is_no_screen() -> None:
     with run_in_terminal(*SHOW, env={"TERM": "dumb"}) as terminal:
         terminal.until("echo: Hello, who is there?")
-        terminal.until("Now you")
+        terminal.until("Try it yourself")
         assert terminal.exit_code() == 0
     assert b"\x1b[?1049h" not in terminal.painted
 

@@ -348,13 +348,27 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell_and_leaves_a_record
     assert events()[-1].event == "failed"
 
 
+def test_an_empty_command_is_a_mistake_of_the_command_line() -> None:
+    with tapped([""]) as process:
+        code, _, err = end(process)
+    assert (code, err) == (2, b"parley: the COMMAND of the agent is empty\n")
+
+
+def test_a_recording_is_named_after_the_program_that_is_run_not_after_its_interpreter(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "deployer.py"
+    path.write_text("")
+    with tapped([sys.executable, str(path)]) as process:
+        assert end(process)[0] == 0
+    assert RecordingStore().find("deployer") == last_recording()
+
+
 def test_a_full_disk_breaks_nothing_and_the_loss_is_reported_once() -> None:
     with tapped(["cat"], "--file", "/dev/full") as process:
         code, out, err = end(process, b"12345\n" * 1000)
     assert (code, out) == (0, b"12345\n" * 1000)
-    assert err == (
-        b"parley tap: 12,000 bytes of the recording were lost: No space left on device\n"
-    )
+    assert err == b"parley tap: 12,000 bytes were not recorded: No space left on device\n"
 
 
 def test_a_recording_that_reaches_the_limit_of_the_file_system_counts_the_rest() -> None:
@@ -373,7 +387,7 @@ def test_a_directory_that_cannot_be_made_breaks_nothing(tmp_path: Path) -> None:
     with tapped(["cat"], env={"XDG_STATE_HOME": str(tmp_path / "file")}) as process:
         code, out, err = end(process, b"12345\n")
     assert (code, out) == (0, b"12345\n")
-    assert b"12 bytes of the recording were lost" in err
+    assert b"12 bytes were not recorded" in err
 
 
 def test_secrets_are_not_in_the_file_and_the_list_says_which_were_masked() -> None:
@@ -438,3 +452,23 @@ def test_a_conversation_through_a_tap_can_be_listed_shown_exported_and_deleted(
     assert parley("tap", "show", imported).stdout.split("\n")[1:] == shown.split("\n")[1:]
     assert parley("tap", "delete", key).returncode == 0
     assert [each.key for each in RecordingStore().recordings()] == [imported]
+
+
+def test_an_export_is_private_and_never_replaces_the_recording_itself(tmp_path: Path) -> None:
+    with tapped(["cat"], "--name", "demo") as process:
+        end(process, b"one\n")
+    recording = last_recording().path
+    content = recording.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(recording)
+    for output in (recording, link):
+        refused = parley("tap", "export", "demo", "-o", str(output))
+        assert refused.returncode == 1
+        assert "it is the recording itself" in refused.stderr
+    assert recording.read_bytes() == content
+    readable = tmp_path / "demo.jsonl"
+    readable.write_text("x" * 10_000)
+    readable.chmod(0o644)
+    assert parley("tap", "export", "demo", "-o", str(readable)).returncode == 0
+    assert readable.stat().st_mode & 0o777 == 0o600
+    assert readable.read_text() == parley("tap", "export", "demo").stdout

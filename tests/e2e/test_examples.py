@@ -152,7 +152,7 @@ PRINTED = {
     "remote.py": [
         "http: From afar: Hello",
         "ws: From afar: Hello",
-        "who guesses does not get in",
+        "the guessed token was rejected",
     ],
     "replay.py": [
         "recorded: ['tool', 'tool:done', 'Hello', 'echo: Hello']",

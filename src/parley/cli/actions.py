@@ -24,7 +24,7 @@ class AddAction(Protocol):
 
 def actions_of(parser: argparse.ArgumentParser) -> AddAction:
     """Give a command actions; which was chosen is `arguments.action`, None for none."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", prog=parser.prog)
 
     def add(name: str, what: str, examples: str = "") -> argparse.ArgumentParser:
         return actions.add_parser(

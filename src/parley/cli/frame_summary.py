@@ -22,6 +22,8 @@ _OPEN_REQUESTS = 10_000
 """The number of requests that a response is looked up in."""
 _TEXTS = ("text", "title", "stopReason", "state", "name", "currentModeId", "status", "modelId")
 """Members of an update, a request or a result that say most about it."""
+_MEMBERS = frozenset({"method", "result", "error"})
+"""Each message has at least one of these."""
 _COLOURS = {"client": "cyan", "agent": "green", "stderr": "yellow"}
 
 
@@ -54,10 +56,11 @@ class RecordingView:
         if len(messages) != 1:
             yield f"a batch of {len(messages)}"
         for each in messages:
-            if isinstance(each, dict):
-                yield self._describe_message(line, cast(dict[str, Any], each))
-            else:
+            members = cast(dict[str, Any], each) if isinstance(each, dict) else {}
+            if _MEMBERS.isdisjoint(members):
                 yield f"not a message: {text}"
+            else:
+                yield self._describe_message(line, members)
 
     def _describe_message(self, line: RecordedLine, message: dict[str, Any]) -> str:
         id = message.get("id")
@@ -67,14 +70,25 @@ class RecordingView:
                 return f"{method}  {gist}"
             if len(self._requests) < _OPEN_REQUESTS:
                 self._requests[line.source, repr(id)] = (method, line.at)
-            return f"#{id} {method}  {gist}"
+            return f"{_request(id)} {method}  {gist}"
         other = "agent" if line.source == "client" else "client"
         method, asked = self._requests.pop((other, repr(id)), ("", None))
         took = "" if asked is None else f" ({_duration(line.at - asked)})"
-        if isinstance(error := message.get("error"), dict):
-            problem = cast(dict[str, Any], error)
-            return f"#{id} {method} failed{took}: {problem.get('code')} {problem.get('message')}"
-        return f"#{id} {method} responded{took}  {_gist(message.get('result'))}"
+        what = " ".join(filter(None, (_request(id), method)))
+        if "error" in message:
+            return f"{what} failed{took}: {_problem(message['error'])}"
+        return f"{what} responded{took}  {_gist(message['result'])}"
+
+
+def _request(id: Any) -> str:
+    return f"#{id}" if isinstance(id, str) else f"#{_json(id)}"
+
+
+def _problem(error: Any) -> str:
+    if not isinstance(error, dict):
+        return _json(error)
+    members = cast(dict[str, Any], error)
+    return f"{members.get('code')} {members.get('message')}"
 
 
 def _gist(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -141,8 +142,13 @@ def _export(arguments: argparse.Namespace, store: RecordingStore) -> int:
 
 
 def _write_export(reader: RecordingReader, output: str) -> None:
-    fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fd = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
     with os.fdopen(fd, "wb") as file:
+        if os.path.samestat(os.fstat(fd), reader.path.stat()):
+            raise OSError("it is the recording itself")
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            os.fchmod(fd, 0o600)
+            os.ftruncate(fd, 0)
         file.writelines(write_jsonl(reader.header, reader))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from parley._interpreter import replace_parley
+from parley._program_name import program_name
 
 from .actions import actions_of
 from .reporting import Exit, Failure, say
@@ -96,7 +97,9 @@ def main(arguments: argparse.Namespace) -> int:
         return run_action(arguments)
     if arguments.action is not None:
         raise Failure(f"`parley tap {arguments.action}` takes no COMMAND", Exit.USAGE)
-    return _tap(command, arguments.name or PurePath(command[0]).name, arguments.file)
+    if not command[0]:
+        raise Failure("the COMMAND of the agent is empty", Exit.USAGE)
+    return _tap(command, arguments.name or program_name(command), arguments.file)
 
 
 def _tap(command: list[str], name: str, path: str | None) -> int:
@@ -133,10 +136,11 @@ class _Recorder:
         """Write the rest; report on stderr what could not be written."""
         self.recording.close()
         is_written = self._writer.close(_MAX_WAIT_SECONDS)
-        problem = self.recording.problem or (None if is_written else "the disk did not respond")
-        if problem is not None:
-            size = f"{self.recording.lost_bytes:,} bytes of the recording were lost"
-            say(f"parley tap: {size}: {problem}")
+        problem = self.recording.problem
+        if not is_written:
+            say("parley tap: the recording may be incomplete: the disk did not respond")
+        elif problem is not None:
+            say(f"parley tap: {self.recording.lost_bytes:,} bytes were not recorded: {problem}")
 
 
 def _cwd() -> str:

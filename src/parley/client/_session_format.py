@@ -19,10 +19,16 @@ def state_of(record: Record) -> str:
 
 
 def when(at: float) -> str:
-    """Return a time relative to now, such as `5 min ago`, or a date if it is over two days ago."""
+    """Return a time relative to now, such as `5 min ago`, or a date if it is over two days ago.
+
+    Empty for a time that no calendar has.
+    """
     seconds = int(max(0.0, time.time() - at))
     if seconds >= 48 * 3600:
-        return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
+        try:
+            return datetime.fromtimestamp(at).strftime("%Y-%m-%d")
+        except (OverflowError, OSError, ValueError):  # the file of another program may say anything
+            return ""
     if seconds >= 3600:
         return f"{seconds // 3600} h ago"
     return f"{seconds // 60} min ago" if seconds >= 60 else "just now"

@@ -1,32 +1,18 @@
-"""Names for agents, from their configuration, program or address.
-
-A command often begins with a runner (`python agent.py`, `npx @scope/thing@1.2 acp`, `uv run
-agent.py`); then the agent is named after the program that it runs.
-"""
+"""Names for agents, from their configuration, program or address."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from ipaddress import ip_address
-from pathlib import PurePath
 from urllib.parse import urlsplit
 
+from parley._program_name import program_name
 from parley.client._resolve import Resolved
 from parley.config._check import NAME
 from parley.transport._target import command_of, is_remote
 
 __all__ = ["distinct", "name_of"]
 
-_RUNNER = re.compile(
-    r"python[0-9.]*|pypy[0-9.]*|node|nodejs|deno|bun|bunx|npx|pnpx|pnpm|npm|yarn|uv|uvx|pipx|ruby"
-    r"|perl|php|java|env|nohup|exec"
-)
-_RUNNERS_WORDS = frozenset({"run", "exec", "dlx", "x", "tool"})
-_WITH_VALUE = frozenset({"--from", "--with", "--python", "--package", "-p", "--directory", "-W"})
-"""Options of runners that take a value other than the program."""
-_ENDINGS = frozenset({".py", ".pyz", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".jar", ".exe"})
-_VARIABLE = re.compile(r"\w+=(?!=)")
 _UNNAMED = "agent"
 _ELSEWHERE = "remote"
 
@@ -37,7 +23,7 @@ def name_of(agent: Resolved) -> str:
         return name
     if isinstance(agent.target, str) and is_remote(agent.target):
         return _of_address(agent.target)
-    return _of_command(command_of(agent.target) or [])
+    return _clean(program_name(command_of(agent.target) or []), _UNNAMED)
 
 
 def distinct(given: Sequence[str], found: Sequence[str]) -> list[str]:
@@ -70,35 +56,6 @@ def _of_address(url: str) -> str:
     except ValueError:
         return _clean(host.partition(".")[0], _ELSEWHERE)
     return _ELSEWHERE
-
-
-def _of_command(words: Sequence[str]) -> str:
-    program = PurePath(words[0]).name if words else ""
-    if not _RUNNER.fullmatch(program.removesuffix(".exe").lower()):
-        return _clean(_without_ending(program), _UNNAMED)
-    rest = iter(words[1:])
-    for word in rest:
-        if word in ("-m", "--module"):
-            return _clean(next(rest, "").partition(".")[0], _UNNAMED)
-        if word in ("-c", "-e", "--eval"):
-            break
-        if word in _WITH_VALUE:
-            next(rest, "")
-        elif word[:1] != "-" and word not in _RUNNERS_WORDS and not _VARIABLE.match(word):
-            return _of_command([_package(word), *rest])
-    return _clean(_without_ending(program), _UNNAMED)
-
-
-def _package(word: str) -> str:
-    """Return a package without its scope and its version; a path as it is."""
-    if word.startswith(("/", ".", "~")):
-        return word
-    return re.split(r"(?<=.)@|[\[<>=!~;]", word.rpartition("/")[2])[0]
-
-
-def _without_ending(program: str) -> str:
-    path = PurePath(program)
-    return path.stem if path.suffix in _ENDINGS else path.name
 
 
 def _clean(name: str, otherwise: str) -> str:

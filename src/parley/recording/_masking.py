@@ -125,10 +125,27 @@ class Masker:
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the secrets of an environment, each with its description."""
     return {
-        value: f"the environment variable {name}"
+        secret: f"the environment variable {name}"
         for name, value in environ.items()
-        if is_secret(name, value) and not value.startswith("/")
+        for secret in _variable_secrets(name, value)
     }
+
+
+def _variable_secrets(name: str, value: str) -> Iterator[str]:
+    """Yield the value of a variable if it is a secret, else the logins in its URLs.
+
+    A password such as `postgres` is masked only after its user: it is also an ordinary word.
+    """
+    if is_secret(name, value) and not value.startswith("/"):
+        yield value
+        return
+    for found in _IN_URL.finditer(value):
+        login = found["user"] or ""
+        _, separator, password = login.partition(":")
+        if separator:
+            yield login
+        if is_telling(password or login):
+            yield password or login
 
 
 def command_secrets(command: Iterable[str]) -> tuple[list[str], dict[str, str]]:

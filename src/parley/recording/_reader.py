@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections import deque
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +72,9 @@ class RecordingReader:
         self._pending: deque[RecordedLine | RecordedEvent] = deque()
         """What was read and not yielded yet."""
         try:
-            self._file = self.path.open("rb", buffering=0)
+            self._file = _open(self.path)
         except OSError as error:
-            raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
+            raise RecordingError(f"{path} cannot be read: {error.strerror or error}") from error
         try:
             self.header = self._read_header()
         except RecordingError as error:
@@ -141,6 +144,20 @@ class RecordingReader:
             return self._file.read(_READ_BYTES) or b""
         except OSError as error:
             raise RecordingError(f"{self.path} cannot be read: {error.strerror}") from error
+
+
+def _open(path: Path) -> FileIO:
+    """Open a regular file; a FIFO, which has no end and may block forever, is refused.
+
+    Raises:
+        OSError: The file cannot be opened, or is not a regular file.
+    """
+    nonblocking = getattr(os, "O_NONBLOCK", 0)
+    file = FileIO(path, opener=lambda name, flags: os.open(name, flags | nonblocking))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError("it is not a regular file")
+    return file
 
 
 def _lines(record: Chunk | RecordedEvent) -> Iterator[RecordedLine | RecordedEvent]:

@@ -47,6 +47,7 @@ from .command_line import CommandLine
             "unrecognized arguments: --limt=3; did you mean --limit?",
         ),
         (("--versoin",), "unrecognized arguments: --versoin; did you mean --version?; see"),
+        (("tap", "list", "--nope"), "unrecognized arguments: --nope; see `parley tap list --help`"),
         (("nes", "--nope"), "unrecognized arguments: --nope; see `parley nes --help`"),
     ],
 )

@@ -40,6 +40,10 @@ def test_a_time_long_ago_is_a_day() -> None:
     assert when(1_000_036_800) == "2001-09-09"
 
 
+def test_a_time_that_no_calendar_has_is_not_shown() -> None:
+    assert when(-1e18) == ""
+
+
 def test_a_path_begins_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert from_home(str(tmp_path)) == "~"

@@ -49,6 +49,30 @@ def test_a_known_secret_is_masked_wherever_it_is(form: str) -> None:
         assert found == {"the environment variable API_KEY": 1}
 
 
+def test_a_secret_is_masked_in_the_percent_encoding_of_a_url() -> None:
+    masker = Masker({"pä/ss+w0rd==": "x"})
+    line = b"GET /?a=1&key=p%C3%A4%2Fss%2Bw0rd%3D%3D&b=2"
+    assert masker.mask("stderr", line) == (b"GET /?a=1&key=[redacted]&b=2", {"x": 1})
+
+
+def test_a_login_in_the_url_of_a_variable_is_masked_but_no_ordinary_word() -> None:
+    environ = {
+        "DATABASE_URL": "postgres://app:dbpw-13579@host/app",
+        "TEST_DATABASE": "postgres://postgres:postgres@localhost/postgres",
+        "PROXY": "http://tok-en-424242@proxy:3128/?mode=strict-2000",
+        "REPOSITORY": "ssh://git@example.com/x?branch=release-2026",
+    }
+    masker = Masker(environment_secrets(environ))
+    for line, expected in [
+        (b"dbpw-13579 for app", b"[redacted] for app"),
+        (b"postgres://app:dbpw-13579@host/app", b"postgres://[redacted]@host/app"),
+        (b"postgres://postgres:postgres@localhost", b"postgres://[redacted]@localhost"),
+        (b"tok-en-424242", b"[redacted]"),
+        (b"postgres git strict-2000 release-2026", b"postgres git strict-2000 release-2026"),
+    ]:
+        assert masker.mask("agent", line + b"\n")[0] == expected + b"\n"
+
+
 def test_a_secret_with_quotes_and_slashes_is_masked_however_it_is_escaped() -> None:
     secret = 'p/"ä\\w0rd'
     masker = Masker({secret: "x"})

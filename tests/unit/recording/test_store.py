@@ -75,6 +75,15 @@ def test_a_file_that_is_not_a_recording_is_not_listed_nor_deleted(store: Recordi
     assert notes.exists()
 
 
+def test_a_fifo_among_the_recordings_blocks_nothing(store: RecordingStore) -> None:
+    record("one")
+    fifo = store.directory / "20260101-000000-agent-aaaaaa.acprec"
+    os.mkfifo(fifo)
+    assert [each.header.name for each in store.recordings()] == ["one"]
+    with pytest.raises(RecordingError, match="it is not a regular file"):
+        store.find(str(fifo))
+
+
 def test_a_recording_that_is_being_written_is_neither_deleted_nor_pruned(
     store: RecordingStore,
 ) -> None:
