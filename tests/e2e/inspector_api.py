@@ -24,11 +24,30 @@ SOURCE = Path(parley.__file__).parent
 PAGE = SOURCE / "inspector" / "page"
 SHARED = SOURCE / "gateway" / "page"
 TOKEN = "the-token-of-the-inspector"
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+KINDS = {
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
 BATCH_ROWS = 5_000
+PART_CHARS = 256 * 1024
 
 ERROR, SLOW, CANCELLED, UNANSWERED, INVALID = 1, 2, 4, 8, 16
 _NUMBER, _SUMMARY, _FLAGS = 0, 10, 11
+
+
+CAPABILITIES = {
+    "version": 2, "requested_version": 2, "client": None, "agent": None, "rows": [],
+    "capabilities": [],
+}  # fmt: skip
+PROCESS = {
+    "command": ["parley", "demo"], "cwd": "/srv", "pid": 1, "agent_pid": 2,
+    "started_at": 1763500000.0, "duration": 100.0, "exit": "exit code 0", "is_live": False,
+    "stderr": "", "stderr_bytes": 0, "stderr_rows": 0, "events": [], "masked": [],
+    "lost_bytes": 0, "frames": 0, "bytes": {"client": 1, "agent": 2, "stderr": 3},
+}  # fmt: skip
+CONVERSATION = {"sessions": [], "session": "", "state": "idle", "entries": []}
 
 
 def make_row(number: int, **fields: Any) -> list[Any]:
@@ -55,19 +74,9 @@ class ScriptedRecording:
         self.is_live = is_live
         self.rows: list[list[Any]] = []
         self.frames: dict[int, dict[str, Any]] = {}
-        self.conversation: dict[str, Any] = {
-            "sessions": [], "session": "", "state": "idle", "entries": [],
-        }  # fmt: skip
-        self.capabilities: dict[str, Any] = {
-            "version": 2, "requested_version": 2, "client": None, "agent": None, "rows": [],
-            "capabilities": [],
-        }  # fmt: skip
-        self.process: dict[str, Any] = {
-            "command": ["parley", "demo"], "cwd": "/srv", "pid": 1, "agent_pid": 2,
-            "started_at": 1763500000.0, "duration": 100.0, "exit": "exit code 0", "is_live": is_live,
-            "stderr": "", "stderr_bytes": 0, "stderr_rows": 0, "events": [], "masked": [],
-            "lost_bytes": 0, "frames": 0, "bytes": {"client": 1, "agent": 2, "stderr": 3},
-        }  # fmt: skip
+        self.conversation: dict[str, Any] = dict(CONVERSATION)
+        self.capabilities: dict[str, Any] = dict(CAPABILITIES)
+        self.process: dict[str, Any] = dict(PROCESS)
         self._changed: list[list[Any]] = []
         self._streams: set[asyncio.Event] = set()
 
@@ -102,15 +111,17 @@ class ScriptedRecording:
             "changes": len(self._changed), "is_live": self.is_live,
         }  # fmt: skip
 
-    def frame(self, number: int) -> dict[str, Any]:
-        """Return a frame in detail."""
+    def frame(self, number: int, offset: int) -> dict[str, Any]:
+        """Return a frame in detail, with its text in parts."""
         row = self.rows[number - 1]
-        text = json.dumps({"jsonrpc": "2.0", "method": row[4], "params": {"n": number}})
-        return {
-            "row": _row_object(row), "text": text, "offset": 0, "next_offset": None,
-            "size": len(text), "is_utf8": True, "type": None, "violations": [], "match": None,
-            "meta": None, "trace": None,
+        message = {"jsonrpc": "2.0", "method": row[4], "params": {"n": number}}
+        found = {
+            "row": row, "text": json.dumps(message), "is_utf8": True, "type": None,
+            "violations": [], "match": None, "meta": None, "trace": None,
         } | self.frames.get(number, {})  # fmt: skip
+        size, end = len(found["text"]), offset + PART_CHARS
+        part = {"text": found["text"][offset:end], "offset": offset, "size": size}
+        return found | part | {"next_offset": end if end < size else None}
 
     def find(self, query: str) -> dict[str, Any]:
         """Return the rows that fit: `is:error`, or a text in the summary."""
@@ -152,10 +163,6 @@ class ScriptedRecording:
             self._streams.discard(changed)
 
 
-def _row_object(row: list[Any]) -> list[Any]:
-    return row
-
-
 class ScriptedInspector:
     """An ASGI application: the files of the page, and the API."""
 
@@ -164,7 +171,7 @@ class ScriptedInspector:
         self.requests: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        path, query = unquote(scope["path"]), parse_qs(scope["query_string"].decode())
+        path, query = scope["raw_path"].decode(), parse_qs(scope["query_string"].decode())
         self.requests.append(f"{path}?{scope['query_string'].decode()}")
         headers = dict(scope["headers"])
         if path == "/api/login":
@@ -181,11 +188,10 @@ class ScriptedInspector:
         elif path == "/api/events":
             emit = await _begin_events(send)
             await emit("recordings", [each.summary for each in self.recordings.values()])
-            while (await receive())["type"] != "http.disconnect":
-                pass
+            await _disconnected(receive)
         else:
             _, _, _, key, *rest = path.split("/")
-            await self._recording(self.recordings[key], rest, query, receive, send)
+            await self._recording(self.recordings[unquote(key)], rest, query, receive, send)
 
     async def _file(self, path: str, send: Any) -> None:
         folder, name = (SHARED, path[8:]) if path.startswith("/shared/") else (PAGE, path[1:])
@@ -203,7 +209,8 @@ class ScriptedInspector:
                 after, limit = int(query["after"][0]), int(query["limit"][0])
                 await _json(send, recording.batch(after, limit))
             case ["rows", number]:
-                await _json(send, recording.frame(int(number)))
+                offset = int(query.get("offset", ["0"])[0])
+                await _json(send, recording.frame(int(number), offset))
             case ["find"]:
                 if query["q"][0] == "is:wrong":
                     error = {"code": "bad_filter", "message": "There is no filter is:wrong."}
@@ -214,6 +221,7 @@ class ScriptedInspector:
                 emit = await _begin_events(send)
                 after, changes = int(query["after"][0]), int(query["changes"][0])
                 await _until_gone(receive, recording.stream(after, changes, emit))
+                await send({"type": "http.response.body", "body": b""})
             case ["conversation"]:
                 await _json(send, recording.conversation)
             case ["capabilities"]:
@@ -224,12 +232,13 @@ class ScriptedInspector:
                 await _respond(send, 200, b"exported", "text/plain", [])
 
 
-async def _until_gone(receive: Any, work: Any) -> None:
-    async def watch() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
+async def _disconnected(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
-    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(watch())]
+
+async def _until_gone(receive: Any, work: Any) -> None:
+    tasks = [asyncio.ensure_future(each) for each in (work, _disconnected(receive))]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in tasks:
         task.cancel()

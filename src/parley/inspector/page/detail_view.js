@@ -5,7 +5,7 @@ import { get, recordingUrl } from "./api.js";
 import { formatDuration, formatMoment, formatSize, formatTime } from "./format.js";
 import { jsonTree, parseJson } from "./json_view.js";
 import { rowObject } from "./rows.js";
-import { marks, methodName } from "./timeline.js";
+import { kindName, marks, methodName } from "./timeline.js";
 
 const MAX_TREE_CHARS = 8_000_000;
 const FROM = { client: "the client", agent: "the agent", stderr: "stderr", event: "the recording" };
@@ -38,7 +38,7 @@ export class DetailView {
     const row = (this.row = rowObject(frame.row));
     fill(
       this.element,
-      h("h2", {}, `#${row.number} ${row.kind} `, h("span", { class: "method" }, methodName(row))),
+      h("h2", {}, `#${row.number} ${kindName(row)} `, h("span", { class: "method" }, methodName(row))),
       row.flags > 0 && h("p", { class: "row-marks" }, marks(row.flags)),
       this.problems(frame.violations ?? []),
       this.facts(row),

@@ -63,7 +63,7 @@ function node(label, value, depth, budget) {
     addMembers(body, members, 0, { depth, budget, isList: Array.isArray(value) });
     details.append(h("div", { class: "bracket end" }, end));
   };
-  if (depth < MAX_OPEN_DEPTH && budget.nodes > members.length) {
+  if (depth < MAX_OPEN_DEPTH && budget.nodes > Math.min(members.length, MAX_MEMBERS)) {
     details.open = true;
     draw();
   }

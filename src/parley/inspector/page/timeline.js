@@ -37,6 +37,11 @@ export function marks(flags) {
   );
 }
 
+/** Return what kind of row it is; of a line of text, where it is from. */
+export function kindName(row) {
+  return row.kind === "text" ? row.source : row.kind;
+}
+
 /** Return a method with the kind of its session update. */
 export function methodName(row) {
   return [row.method, row.update].filter(Boolean).join(" ");
@@ -180,8 +185,9 @@ export class Timeline {
     element.setAttribute("aria-selected", String(isSelected));
     fill(cells.time, formatTime(row.at));
     fill(cells.direction, ARROWS[row.source] ?? "", h("span", { class: "source" }, ` ${row.source}`));
-    fill(cells.kind, row.kind);
-    fill(cells.method, line(methodName(row)));
+    fill(cells.kind, kindName(row));
+    const method = h("span", { class: row.update && "before-update" }, line(row.method));
+    fill(cells.method, method, row.update && ` ${line(row.update)}`);
     fill(cells.id, line(row.id));
     fill(cells.session, line(row.session.slice(-SESSION_CHARS)));
     fill(cells.summary, this.fold(row), line(row.summary));
@@ -219,7 +225,7 @@ export class Timeline {
     this.element.setAttribute("aria-activedescendant", `row-${number}`);
     const index = this.place(number);
     if (index < this.count) this.list.reveal(index);
-    if (index < this.count - 1) this.setFollowing(false);
+    this.setFollowing(false);
     this.list.redraw();
     this.view.selected(number);
   }
