@@ -37,17 +37,17 @@ ERROR, SLOW, CANCELLED, UNANSWERED, INVALID = 1, 2, 4, 8, 16
 _NUMBER, _SUMMARY, _FLAGS = 0, 10, 11
 
 
-CAPABILITIES = {
+CAPABILITIES: dict[str, Any] = {
     "version": 2, "requested_version": 2, "client": None, "agent": None, "rows": [],
     "capabilities": [],
 }  # fmt: skip
-PROCESS = {
+PROCESS: dict[str, Any] = {
     "command": ["parley", "demo"], "cwd": "/srv", "pid": 1, "agent_pid": 2,
     "started_at": 1763500000.0, "duration": 100.0, "exit": "exit code 0", "is_live": False,
-    "stderr": "", "stderr_bytes": 0, "stderr_rows": 0, "events": [], "masked": [],
+    "stderr": "", "stderr_bytes": 0, "events": [], "masked": [],
     "lost_bytes": 0, "frames": 0, "bytes": {"client": 1, "agent": 2, "stderr": 3},
 }  # fmt: skip
-CONVERSATION = {"sessions": [], "session": "", "state": "idle", "entries": []}
+CONVERSATION: dict[str, Any] = {"sessions": [], "session": "", "state": "idle", "entries": []}
 
 
 def make_row(number: int, **fields: Any) -> list[Any]:
@@ -108,14 +108,14 @@ class ScriptedRecording:
     def batch(self, after: int, limit: int) -> dict[str, Any]:
         return {
             "rows": self.rows[after : after + min(limit, BATCH_ROWS)], "total": len(self.rows),
-            "changes": len(self._changed), "is_live": self.is_live,
+            "changes": len(self._changed), "is_live": self.is_live, "problem": None,
         }  # fmt: skip
 
     def frame(self, number: int, offset: int) -> dict[str, Any]:
         """Return a frame in detail, with its text in parts."""
         row = self.rows[number - 1]
         message = {"jsonrpc": "2.0", "method": row[4], "params": {"n": number}}
-        found = {
+        found: dict[str, Any] = {
             "row": row, "text": json.dumps(message), "is_utf8": True, "type": None,
             "violations": [], "match": None, "meta": None, "trace": None,
         } | self.frames.get(number, {})  # fmt: skip
@@ -250,7 +250,8 @@ async def _respond(
 ) -> None:
     headers = [
         (b"content-type", kind.encode()), (b"content-length", b"%d" % len(body)),
-        (b"content-security-policy", POLICY.encode()), (b"x-content-type-options", b"nosniff"), *more,
+        (b"content-security-policy", POLICY.encode()), (b"x-content-type-options", b"nosniff"),
+        *more,
     ]  # fmt: skip
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

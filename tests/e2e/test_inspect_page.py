@@ -1,4 +1,4 @@
-"""The page of the inspector: the timeline, the filter, the panels; real Chromium, a scripted API."""
+"""The page of the inspector in real Chromium: the timeline, the filter, the panels."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ async def test_the_panels_show_the_conversation_the_capabilities_and_the_process
         ],
     }  # fmt: skip
     recording.process |= {
-        "stderr": "\x1b[31mred\x1b[0m words", "stderr_bytes": 20, "stderr_rows": 1,
+        "stderr": "\x1b[31mred\x1b[0m words", "stderr_bytes": 20,
         "events": [make_row(30, source="event", kind="event", method="exited")],
         "masked": [{"what": "env API_KEY", "source": "client", "times": 2}], "lost_bytes": 5000,
     }  # fmt: skip

@@ -21,6 +21,8 @@ ATTRIBUTES = """[...document.querySelectorAll('*')].flatMap((each) => [...each.a
     && !/^(transform: translateY\\([-0-9.]+px\\)|height: [0-9.]+px);$/.test(each.value))
   .map((each) => each.name + '=' + each.value)"""
 LINKS = "[...document.querySelectorAll('a')].map((each) => each.href)"
+LABELS = """[...document.querySelectorAll('[title], [aria-label]')]
+  .map((each) => each.title + each.ariaLabel).join()"""
 FIELDS = ("source", "kind", "method", "id", "session", "update", "summary")
 
 
@@ -30,7 +32,8 @@ def evil_recording() -> ScriptedRecording:
         key, name=EVIL, command=[EVIL, EVIL], cwd=EVIL, exit=EVIL, hop=EVIL
     )
     recording.add()
-    recording.add(**dict.fromkeys(FIELDS, EVIL), chunks=2, message=2, flags=31)
+    fields: dict[str, Any] = dict.fromkeys(FIELDS, EVIL)
+    recording.add(**fields, chunks=2, message=2, flags=31)
     for kind in ("__proto__", "constructor", "toString"):
         recording.add(source=kind, kind=kind, method=kind, update=kind)
     recording.frames[2] = {
@@ -82,8 +85,7 @@ async def look(session: InspectorSession) -> None:
     assert {each for each in links if not each.startswith(own)} <= allowed
     texts = "document.documentElement.textContent + document.title"
     assert not set(HIDDEN) & set(await page.run(texts))
-    titles = "[...document.querySelectorAll('[title], [aria-label]')].map((e) => e.title + e.ariaLabel).join()"
-    assert not set(HIDDEN) & set(await page.run(titles))
+    assert not set(HIDDEN) & set(await page.run(LABELS))
 
 
 @pytest.mark.requirement("SAFE-REACH-08")
@@ -104,13 +106,15 @@ async def test_hostile_text_is_inert_in_every_field() -> None:
         await page.sees("__proto__", "pre.raw")
         await look(session)
         for name, place in [
-            ("Conversation", ".inspected.agent"), ("Capabilities", ".mistake"), ("Process", ".terminal"),
-        ]:  # fmt: skip
+            ("Conversation", ".inspected.agent"),
+            ("Capabilities", ".mistake"),
+            ("Process", ".terminal"),
+        ]:
             await page.click("[role=tab]", name)
             await page.sees("alert(1)", place)
             await look(session)
         # Nothing is carried out later either.
-        await page.run("new Promise((done) => requestIdleCallback(done))")
+        await page.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         assert page.dialogs == []
 
 

@@ -1,4 +1,4 @@
-"""The page of the inspector for everybody: a keyboard alone, screen readers, phones, both themes."""
+"""The page of the inspector for everybody: keyboards, screen readers, phones, both themes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def sample() -> ScriptedRecording:
             "methods": ["y"],
         }
     ]
-    recording.process |= {"stderr": "words", "stderr_bytes": 5, "stderr_rows": 1, "lost_bytes": 7}
+    recording.process |= {"stderr": "words", "stderr_bytes": 5, "lost_bytes": 7}
     return recording
 
 

@@ -64,7 +64,7 @@ export class ConversationView {
 
   entry({ kind, title, status, text, rows }) {
     const name = NAMES[kind] ?? NAMES.other;
-    const words = [name, title && `: ${shortLine(title, MAX_TITLE)}`, status && ` [${shortLine(status, MAX_TITLE)}]`];
+    const words = [name, title && title !== name && `: ${shortLine(title, MAX_TITLE)}`, status && ` [${shortLine(status, MAX_TITLE)}]`];
     const body = h("div", { class: "entry-text" });
     if (MARKDOWN.has(kind)) {
       body.classList.add("markdown");

@@ -3,7 +3,7 @@
 import { fill, h } from "./shared/dom.js";
 import { Terminal } from "./shared/ansi.js";
 import { facts } from "./detail_view.js";
-import { formatCount, formatDuration, formatMoment, formatSize, formatTime } from "./format.js";
+import { formatDuration, formatMoment, formatSize, formatTime } from "./format.js";
 import { rowObject } from "./rows.js";
 
 export class ProcessView {
@@ -55,13 +55,13 @@ export class ProcessView {
     return h("section", {}, h("h3", {}, "Events"), h("ul", { class: "events" }, items));
   }
 
-  stderr({ stderr, stderr_bytes: size, stderr_rows: rows }) {
+  stderr({ stderr, stderr_bytes: size }) {
     const output = h("pre", { class: "terminal", tabindex: 0, role: "log", "aria-label": "stderr" });
     if (stderr === "") return h("section", {}, h("h3", {}, "stderr"), h("p", { class: "faint" }, "The agent wrote nothing to stderr."));
     new Terminal(output).write(stderr);
     const isCut = size > new TextEncoder().encode(stderr).length;
     return h("section", {}, h("h3", {}, "stderr"),
-      h("p", { class: "faint" }, `${formatCount(rows, "line")}, ${formatSize(size)}${isCut ? "; the end is shown" : ""} `,
+      h("p", { class: "faint" }, `${formatSize(size)}${isCut ? "; the end is shown" : ""} `,
         h("button", { type: "button", class: "small", onclick: () => this.go.filter("from:stderr") }, "Filter")), output);
   }
 }

@@ -21,6 +21,7 @@ export class RecordingLoader {
     this.table = new RowTable();
     this.changes = 0;
     this.isLive = false;
+    this.problem = null;
     this.isLoading = true;
     this.stream = null;
     this.abort = new AbortController();
@@ -40,6 +41,7 @@ export class RecordingLoader {
     }
     this.isLoading = false;
     if (this.isLive) this.follow();
+    else this.view.ended(this.problem);
     this.view.rowsAdded();
   }
 
@@ -55,6 +57,7 @@ export class RecordingLoader {
       batch = await next;
     }
     this.isLive = batch.is_live;
+    this.problem = batch.problem;
   }
 
   isLast(batch) {
