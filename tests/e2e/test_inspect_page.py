@@ -246,6 +246,17 @@ async def test_a_frame_in_detail_shows_what_belongs_to_it() -> None:
         await page.sees("#1 request", ".detail h2")
 
 
+async def test_a_detail_filters_by_its_value() -> None:
+    recording = ScriptedRecording()
+    recording.add(id='"a b"', session="session one")
+    async with open_inspector(recording) as session:
+        await session.page.click(ROWS, "summary 1")
+        for name, query in [("id", 'id:"a b"'), ("session", 'session:"session one"')]:
+            await session.page.click(f"button[title^={name}]", "Filter")
+            assert await session.page.run("document.querySelector('#query').value") == query
+            await session.page.sees("of 1", "#query-result")
+
+
 async def test_text_that_is_not_json_or_too_large_is_shown_as_it_is() -> None:
     recording = ScriptedRecording()
     recording.add(kind="invalid", flags=INVALID)

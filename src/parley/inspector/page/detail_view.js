@@ -71,18 +71,19 @@ export class DetailView {
     return facts([
       ["Time", `${formatTime(row.at)} s (${formatMoment(started + row.at)})`],
       ["From", FROM[row.source] ?? row.source],
-      row.id !== "" && ["ID", [h("code", {}, row.id), " ", this.filterButton(`id:${row.id}`)]],
-      row.session !== "" && ["Session", [h("code", {}, row.session), " ", this.filterButton(`session:${row.session}`)]],
-      row.method !== "" && ["Method", [h("code", {}, row.method), " ", this.filterButton(`method:${row.method}`)]],
+      row.id !== "" && ["ID", [h("code", {}, row.id), " ", this.filterButton("id", row.id)]],
+      row.session !== "" && ["Session", [h("code", {}, row.session), " ", this.filterButton("session", row.session)]],
+      row.method !== "" && ["Method", [h("code", {}, row.method), " ", this.filterButton("method", row.method)]],
       ["Size", `${formatSize(row.size)}${row.size >= 1000 ? ` (${row.size.toLocaleString("en")} bytes)` : ""}`],
       Number.isFinite(row.latency) && ["Latency", formatDuration(row.latency)],
     ]);
   }
 
-  filterButton(query) {
-    const word = /\s/.test(query) ? query.replace(/:(.*)$/s, (_, value) => `:${JSON.stringify(value)}`) : query;
-    const label = { type: "button", class: "small", "aria-label": `Filter ${word}`, title: word };
-    return h("button", { ...label, onclick: () => this.go.filter(word) }, "Filter");
+  filterButton(name, value) {
+    const bare = value.replace(/^"/, "").split('"', 1)[0]; // the filter language has no escapes
+    const query = bare === "" || /\s/.test(bare) ? `${name}:"${bare}"` : `${name}:${bare}`;
+    const props = { type: "button", class: "small", "aria-label": `Filter ${query}`, title: query };
+    return h("button", { ...props, onclick: () => this.go.filter(query) }, "Filter");
   }
 
   links(row, match) {
