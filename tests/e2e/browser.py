@@ -60,6 +60,11 @@ _SPOT = """(() => {
 })()"""
 
 
+_KEY_CODES = {
+    "Tab": 9, "Enter": 13, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+    "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
+
 _HAVING = """if (!sessionStorage.getItem("tests.had")) {
   sessionStorage.setItem("tests.had", "yes");
   sessionStorage.setItem("parley.token", "%s");
@@ -329,12 +334,14 @@ class Page:
         await self.call("Input.insertText", text=text)
 
     async def press(self, key: str) -> None:
-        codes = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowDown": 40}
-        more = {"text": "\r"} if key == "Enter" else {}
+        """Press a key; a character is typed as it is."""
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+        more = {"text": text} if text else {}
+        code = _KEY_CODES.get(key, ord(key[0].upper()))
         for kind in ("keyDown", "keyUp"):
             await self.call(
                 "Input.dispatchKeyEvent",
-                type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key], **more,
+                type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more,
             )  # fmt: skip
 
     async def picture(self) -> bytes:
