@@ -35,8 +35,8 @@ A **row** is an array, so that many are small:
 | 0 `number` | the number of the row, from 1 |
 | 1 `at` | seconds since the recording began |
 | 2 `source` | `client`, `agent`, `stderr` or `event` |
-| 3 `kind` | `request`, `response`, `error` (an error response), `notification`, `batch`, `invalid` \
-(not a message), `text` (a line of stderr) or `event` |
+| 3 `kind` | `request`, `response`, `error` (an error response), `notification`, `batch`, \
+`invalid` (not a message), `text` (a line of stderr) or `event` |
 | 4 `method` | the method; of a response, that of its request; of an event, its name; or `""` |
 | 5 `id` | the id of the message as JSON text, such as `1` or `"a"`; `""` without one |
 | 6 `session` | the session; `""` without one |
@@ -49,7 +49,7 @@ the schema or is not a message) |
 | 12 `match` | the number of the response of a request, or of the request of a response; else 0 |
 | 13 `message` | of a chunk, the number of the first chunk of its message; else 0 |
 | 14 `chunks` | of the first chunk of a message, the number of its chunks so far; else 0 |
-| 15 `batch` | of a message in a batch, the number of the row of the batch, which precedes it; else 0 |
+| 15 `batch` | of a message in a batch, the number of the row of the batch; else 0 |
 
 Rows change after they were sent: a request gets its response (latency, flags, match), the first
 chunk of a message more chunks (`summary`, `chunks`).
@@ -71,23 +71,25 @@ A violation is `{"path", "expected", "received", "doc"}`. `match` is the row of 
 request or the reverse, or null. `meta` is the `_meta` of the params or result, or null. `trace` has
 those of `traceparent`, `tracestate` and `baggage` that `_meta` has, or is null.
 
-The **filter** language is that of `_filter.py`: words, `"a phrase"`, `method:`, `session:`, `from:`,
-`kind:`, `id:`, `is:error` and so on, each also with `-` in front. A filter with a mistake gets 400
-`bad_filter`, with a message for people.
+The **filter** language is that of `_filter.py`: words, `"a phrase"`, `method:`, `session:`,
+`from:`, `kind:`, `id:`, `is:error` and so on, each also with `-` in front. A filter with a mistake
+gets 400 `bad_filter`, with a message for people. With `after=N`, only later rows are searched.
 
 A **conversation** is `{"sessions": [{"id", "title"}, …], "session": ID, "state", "entries": [entry,
 …]}`; without `session`, of the first session. An entry is `{"kind", "title", "status", "text",
-"rows"}`: `kind` is `user`, `agent`, `thought`, `tool`, `plan`, `error` or `other`; `text` is Markdown
-for messages and plain text otherwise, at most 64 KiB; `rows` are the numbers of its frames, at most
-1,000 of them.
+"rows"}`: `kind` is `user`, `agent`, `thought`, `tool`, `plan`, `error` or `other`; `text` is
+Markdown for messages and plain text otherwise, at most 64 KiB; `rows` are the numbers of its
+frames, at most 1,000 of them.
 
 **Capabilities** are `{"version", "requested_version", "client", "agent", "rows": [number, …],
 "capabilities": [capability, …]}`. `client` and `agent` are null or `{"name", "title", "version",
-"capabilities"}`, with the capabilities as they were sent. A capability is `{"side", "path", "is_offered",
-"used": [number, …], "uses", "methods": [method, …]}`: `side` offers it; `used` are at most 100 rows
-that need it, `uses` the number of all; used without being offered, it is a mistake of the other side.
+"capabilities"}`, with the capabilities as they were sent. A capability is `{"side", "path",
+"is_offered", "used": [number, …], "uses", "methods": [method, …]}`: `side` offers it; `used` are at
+most 100 rows that need it, `uses` the number of all. If it is used without being offered, that is a
+mistake of the other side.
 
-A **process** is `{"command", "cwd", "pid", "agent_pid", "started_at", "duration", "exit", "is_live",
-"stderr", "stderr_bytes", "stderr_rows", "events": [row, …], "masked": [{"what", "source", "times"}, …],
-"lost_bytes", "frames", "bytes": {"client", "agent", "stderr"}}`. `stderr` is at most the last 64 KiB.
+A **process** is `{"command", "cwd", "pid", "agent_pid", "started_at", "duration", "exit",
+"is_live", "stderr", "stderr_bytes", "events": [row, …], "masked": [{"what", "source", "times"}, …],
+"lost_bytes", "frames", "bytes": {"client", "agent", "stderr"}}`. `stderr` is at most the last
+64 KiB.
 """
