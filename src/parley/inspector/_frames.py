@@ -37,7 +37,7 @@ from ._summary import (
     summarize_text,
     summarize_update,
 )
-from ._validation import Side, is_valid, params_type, result_type
+from ._validation import Side, is_known, is_valid, params_type, result_type
 
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MAX_NAME = 200
@@ -367,7 +367,7 @@ class FrameTable:
             version = version_of(raw)
         except ProtocolError:
             return
-        self.version = version if version in SUPPORTED else None
+        self.version = version if is_known(version) else None
 
     # The schema
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from parley.errors import RecordingError
@@ -40,7 +40,7 @@ class InspectedRecording:
             self._file = path.open("rb", buffering=0)
         except OSError as error:
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
-        while self._parser.header is None and self.read():
+        while self._parser.header is None and self._read():
             pass
         if self._parser.header is None:
             self.close()
@@ -48,7 +48,7 @@ class InspectedRecording:
             raise RecordingError(f"{path} cannot be read: {why}")
         self.header: Header = self._parser.header
         self.is_live = is_locked(self._file.fileno())
-        """Whether more may come; `read_all` finds out."""
+        """Whether more may come, as far as was known when the end was read last."""
 
     @property
     def problem(self) -> str | None:
@@ -59,8 +59,7 @@ class InspectedRecording:
         """Close the file."""
         self._file.close()
 
-    def read(self) -> bool:
-        """Read the next part; return whether there was one."""
+    def _read(self) -> bool:
         if self._problem is not None:
             return False
         try:
@@ -76,12 +75,18 @@ class InspectedRecording:
             self._problem = str(error)
         return True
 
+    def read_part(self) -> bool:
+        """Read the next part; return whether there was one, and set `is_live` at the end."""
+        is_live = is_locked(self._file.fileno())  # asked first: what comes later is not missed
+        if self._read():
+            return True
+        self.is_live = is_live and self.problem is None
+        return False
+
     def read_all(self) -> None:
         """Read everything that has been written so far."""
-        is_live = is_locked(self._file.fileno())  # asked first: what comes later is not missed
-        while self.read():
+        while self.read_part():
             pass
-        self.is_live = is_live and self._problem is None
 
     def data(self, number: int, start: int = 0, size: int | None = None) -> bytes:
         """Return a part of the bytes of a frame.
@@ -100,8 +105,10 @@ class InspectedRecording:
 
 
 @contextmanager
-def open_source(word: str, store: RecordingStore | None = None) -> Generator[InspectedRecording]:
-    """Open a recording by its key, the beginning of one, or the name of an agent, or a file.
+def located(word: str, store: RecordingStore | None = None) -> Generator[Recording]:
+    """Find a recording by its key, the beginning of one, or the name of an agent, or in a file.
+
+    A file of JSON lines is converted to a recording that is deleted at the end of the block.
 
     Raises:
         RecordingError: There is none, or it cannot be read.
@@ -109,11 +116,25 @@ def open_source(word: str, store: RecordingStore | None = None) -> Generator[Ins
     path = Path(word)
     if path.is_file() and path.suffix != SUFFIX:
         with tempfile.TemporaryDirectory(prefix="parley-inspect-") as folder:
-            yield from _opened(import_lines(path, Path(folder)).path)
+            yield import_lines(path, Path(folder))
+    else:
+        yield (store or RecordingStore()).find(word)
+
+
+@contextmanager
+def open_source(word: str, store: RecordingStore | None = None) -> Generator[InspectedRecording]:
+    """Open a recording that is found as `located` does.
+
+    Raises:
+        RecordingError: There is none, or it cannot be read.
+    """
+    path = Path(word)
+    if path.is_file() and path.suffix == SUFFIX:  # also one that is damaged
+        with closing(InspectedRecording(path)) as recording:
+            yield recording
         return
-    if not path.is_file():
-        path = (store or RecordingStore()).find(word).path
-    yield from _opened(path)
+    with located(word, store) as found, closing(InspectedRecording(found.path)) as recording:
+        yield recording
 
 
 def import_lines(path: Path, folder: Path) -> Recording:
@@ -129,11 +150,3 @@ def import_lines(path: Path, folder: Path) -> Recording:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
     except RecordingError as error:
         raise RecordingError(f"{path} cannot be read: {error}") from error
-
-
-def _opened(path: Path) -> Iterator[InspectedRecording]:
-    recording = InspectedRecording(path)
-    try:
-        yield recording
-    finally:
-        recording.close()

@@ -52,6 +52,11 @@ class Violation(Struct, frozen=True):
     """The documentation of the type in which the value is."""
 
 
+def is_known(version: int) -> bool:
+    """Return whether this version of the protocol has types here."""
+    return _MODULES.get(version) is not None
+
+
 @cache
 def all_methods(version: int) -> MethodTable:
     """Return all methods of a version, also those that only few programs support."""
