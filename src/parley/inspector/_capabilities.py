@@ -105,7 +105,10 @@ def _side(data: bytes, member: str, side: Side, version: int | None) -> SideInfo
 
 def _first(body: JsonObject, names: list[str]) -> JsonObject:
     """Return the first of these members that is present."""
-    return next((_object(body[name]) for name in names if name in body), {})
+    for name in names:
+        if name in body:
+            return _object(body[name])
+    return {}
 
 
 def _object(value: Any) -> JsonObject:

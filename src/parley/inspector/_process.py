@@ -71,7 +71,7 @@ def process_of(recording: InspectedRecording) -> ProcessInfo:
         masked=_masked(events),
         lost_bytes=lost,
         frames=len(table.rows),
-        bytes=dict[str, int](table.bytes),
+        bytes={str(source): size for source, size in table.bytes.items()},
     )
 
 
