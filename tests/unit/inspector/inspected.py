@@ -33,13 +33,13 @@ def line(message: Any) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
-def update(kind: str, session: str = "s", **members: Any) -> dict[str, Any]:
+def update(kind: str, /, session: str = "s", **members: Any) -> dict[str, Any]:
     """Return a session update."""
     params = {"sessionId": session, "update": {"sessionUpdate": kind, **members}}
     return {"method": "session/update", "params": params}
 
 
-def chunk(text: str, kind: str = "agent_message_chunk", **members: Any) -> dict[str, Any]:
+def chunk(text: str, kind: str = "agent_message_chunk", /, **members: Any) -> dict[str, Any]:
     """Return a chunk of a message."""
     return update(kind, content={"type": "text", "text": text}, **members)
 
