@@ -8,7 +8,6 @@ import os
 import sys
 import time
 import webbrowser
-from pathlib import Path
 
 from parley.errors import ConnectFailed, RecordingError
 from parley.inspector._filter import Filter, FilterError
@@ -153,7 +152,7 @@ def _print_or_share(
     except OSError as error:
         raise Failure(f"{arguments.share} cannot be written: {error.strerror}") from error
     say(f"parley: {arguments.share} is written. Check it before you publish it.")
-    return Exit.DONE
+    return _end(recording)
 
 
 def _newest() -> str:
@@ -180,8 +179,13 @@ def _print(recording: InspectedRecording, chosen: Filter, arguments: argparse.Na
         if not (arguments.follow and recording.is_live):
             break
         time.sleep(_POLL_SECONDS)
+    return _end(recording)
+
+
+def _end(recording: InspectedRecording) -> int:
+    """Return the exit code; a recording of which a part cannot be read is a failure."""
     if recording.problem is not None:
-        raise Failure(f"{Path(recording.path).name}: {recording.problem}")
+        raise Failure(f"{recording.path.name}: {recording.problem}")
     return Exit.DONE
 
 

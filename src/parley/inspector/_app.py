@@ -412,10 +412,12 @@ async def _send_file(request: _Request, parts: Iterable[bytes], name: str) -> No
         (b"content-type", kind),
         (b"content-disposition", f'attachment; filename="{name}"'.encode()),
     ]
-    await request.send({"type": "http.response.start", "status": 200, "headers": fields})
     iterator = iter(parts)
-    while batch := await asyncio.to_thread(_next_batch, iterator):
+    batch = await asyncio.to_thread(_next_batch, iterator)  # before it begins, it can be refused
+    await request.send({"type": "http.response.start", "status": 200, "headers": fields})
+    while batch:
         await request.send({"type": "http.response.body", "body": batch, "more_body": True})
+        batch = await asyncio.to_thread(_next_batch, iterator)
     await request.send({"type": "http.response.body", "body": b""})
 
 

@@ -87,7 +87,7 @@ class Library:
             files: Recordings in other places.
         """
         self._store = store
-        self._files = {each.key: each for each in files}
+        self._files = {each.key: each for each in files if each.path != store.path(each.key)}
         self._open: dict[str, OpenRecording] = {}
         self._exits: dict[tuple[str, int], str | None] = {}
         """How the agent of a recording ended, by the key and the size."""

@@ -18,6 +18,7 @@ from html import escape
 import msgspec
 
 from parley._display_text import sanitize_text
+from parley.errors import RecordingError
 from parley.recording import RecordingReader
 from parley.recording._jsonl import write_jsonl
 
@@ -66,10 +67,12 @@ _POLICY = "; ".join(
 def jsonl_of(recording: InspectedRecording) -> Iterator[bytes]:
     """Yield the lines of the recording as JSON lines, as `parley tap export` writes them.
 
+    A damaged recording ends where the damage begins.
+
     Raises:
         RecordingError: The file cannot be read.
     """
-    with RecordingReader(recording.path) as reader:
+    with RecordingReader(recording.path) as reader, suppress(RecordingError):
         yield from write_jsonl(reader.header, reader)
 
 

@@ -127,3 +127,37 @@ def test_follow_shows_what_comes_until_the_recording_ends(
     assert [" ".join(line.split()[3:]) for line in lines] == [
         "first", "agent_message_chunk 2 chunks Good morning", "last"
     ]  # fmt: skip
+
+
+def test_a_recording_is_shared_as_a_page_or_as_json_lines(
+    parley: CommandLine, tmp_path: Path
+) -> None:
+    record(*FRAMES)
+    for name, begin in (("bug.html", "<!DOCTYPE html>"), ("bug.jsonl", '{"recording":1,')):
+        file = tmp_path / name
+        done = parley("inspect", "demo", "--share", str(file))
+        assert done.stderr == f"parley: {file} is written. Check it before you publish it.\n"
+        assert file.read_text().startswith(begin)
+        assert file.stat().st_mode & 0o777 == 0o600
+    done = parley("inspect", "demo", "--share", str(tmp_path / "missing" / "bug.html"))
+    assert (done.returncode, done.stderr.endswith("No such file or directory\n")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--follow"], "--follow and --chunks need --text or --json"),
+        (["--filter", "x"], "--filter needs --text, --json or --share"),
+        (["--port", "70000"], "--port must be a number from 0 to 65535"),
+        (["--share", "x.jsonl", "--filter", "x"],
+         "--filter is for a page; JSON lines have the whole recording"),
+        (["--text", "--json"], "argument --json: not allowed with argument --text"),
+    ],
+)  # fmt: skip
+def test_options_that_do_nothing_together_are_refused(
+    parley: CommandLine, words: list[str], message: str
+) -> None:
+    record(*FRAMES)
+    done = parley("inspect", "demo", *words)
+    assert done.returncode == 2
+    assert message in done.stderr

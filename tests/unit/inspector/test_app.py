@@ -342,3 +342,22 @@ async def test_a_recording_can_be_downloaded(tmp_path: Path) -> None:
         shared = await client.get(f"recordings/{KEY}/share.html")
         assert shared.headers["content-type"] == "text/html; charset=utf-8"
         assert shared.body.endswith(b"</html>\n")
+
+
+async def test_a_download_that_cannot_begin_is_refused() -> None:
+    path = record(*FRAMES)
+    async with page() as client:
+        await client.json("rows")
+        path.write_bytes(b"something else\n")
+        response = await client.get(f"recordings/{KEY}/export.jsonl")
+        assert (response.status, response.code) == (404, "not_found")
+
+
+async def test_a_recording_that_is_named_and_stored_is_listed_once_and_up_to_date() -> None:
+    path = record(*FRAMES)
+    store = RecordingStore()
+    library = Library(store, [store.find(KEY)])
+    with path.open("ab") as file:
+        file.write(records(("event", {"event": "exited", "code": 0})))
+    (info,) = await library.infos()
+    assert info.exit == "exit code 0"
