@@ -318,6 +318,7 @@ class FrameTable:
         else:
             self._add_result(row, source, cast(Raw, envelope.result))
         if request is not None:
+            request.session = request.session or row.session  # of a session that it has opened
             request.flags |= row.flags & (Flag.CANCELLED | Flag.SLOW)
             row.flags |= request.flags & Flag.CANCELLED
             if row.method == "session/prompt":

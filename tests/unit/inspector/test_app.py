@@ -211,8 +211,8 @@ async def test_a_filter_finds_rows() -> None:
 
 async def test_a_frame_has_its_type_its_violations_and_its_match() -> None:
     meta = {"traceparent": "00-1-2-01", "more": 1}
-    params = {"sessionId": 5, "prompt": [], "_meta": meta}
-    wrong = {"id": 1, "method": "session/prompt", "params": params}
+    params: dict[str, Any] = {"sessionId": 5, "prompt": [], "_meta": meta}
+    wrong: dict[str, Any] = {"id": 1, "method": "session/prompt", "params": params}
     record(*HANDSHAKE, ("client", wrong), ("agent", END))
     async with page() as client:
         found = await client.json("rows/3")

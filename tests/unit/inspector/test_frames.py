@@ -59,6 +59,12 @@ def test_requests_and_responses_are_matched_though_both_sides_use_the_same_ids()
     assert not any(row.flags for row in rows)
 
 
+def test_the_request_that_opens_a_session_belongs_to_it() -> None:
+    new = {"id": 1, "method": "session/new", "params": {"cwd": "/work"}}
+    rows = rows_of(("client", new), ("agent", {"id": 1, "result": {"sessionId": "s"}}))
+    assert [row.session for row in rows] == ["s", "s"]
+
+
 def test_a_response_to_nothing_has_no_match() -> None:
     (row,) = rows_of(("agent", END))
     assert (row.kind, row.method, row.match, row.latency) == ("response", "", 0, None)

@@ -15,7 +15,11 @@ from parley.inspector._share import MAX_FRAME_CHARS, page_of
 
 from .inspected import HANDSHAKE, Frame, chunk, inspected, prompt, update
 
-NEW = {"id": 9, "method": "session/new", "params": {"cwd": "/work", "mcpServers": []}}
+NEW: dict[str, Any] = {
+    "id": 9,
+    "method": "session/new",
+    "params": {"cwd": "/work", "mcpServers": []},
+}
 OPENED = {"id": 9, "result": {"sessionId": "s"}}
 END = {"id": 1, "result": {"stopReason": "end_turn"}}
 TURN: list[Frame] = [
