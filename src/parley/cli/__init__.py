@@ -31,6 +31,7 @@ COMMANDS = {
     "connect": "serve a remote agent on stdin and stdout, for an editor",
     "demo": "serve the demo agent on stdin and stdout",
     "doctor": "check the installation and agents, and suggest fixes",
+    "inspect": "show what a client and an agent say, in a browser or as text",
     "login": "log in to an agent, or log out",
     "nes": "suggest the next edit, and measure how often that is right",
     "policy": "show what is allowed, asked or denied, and why",

@@ -139,6 +139,14 @@ class Parser:
         self._offset = 0
         """The position of the buffer in the file."""
 
+    @property
+    def position(self) -> int:
+        """The position in the file after the record that was returned last.
+
+        The data of a chunk ends one byte before it.
+        """
+        return self._offset + self._start
+
     def feed(self, data: bytes) -> Iterator[Chunk | RecordedEvent]:
         """Add bytes and yield the records that they complete.
 
