@@ -34,7 +34,8 @@ its last recording; a FILE is a recording or its export. Without --text, --json
 or --share, a page opens in the browser; only you can open it.
 
 --text prints one line per message. → is from the client, ← from the agent,
-! from the agent's stderr, and · an event. The chunks of a message are one line.
+! from the agent's stderr, and · an event. The chunks of a message take one
+line.
 """
 EXAMPLES = """\
 examples:

@@ -50,6 +50,7 @@ def test_ctrl_c_cancels_the_turn_and_the_named_session_goes_on(desk: Desk) -> No
 @every_agent
 def test_a_killed_client_leaves_a_session_that_goes_on(desk: Desk) -> None:
     begun = desk.hold(RAN, "--session", "fix", *ALLOWED)
+    until(desk.journal.list, "the journal has the session")
     until(lambda: ANSWER.split()[0] in desk.transcript.text, "the journal has what was said")
     begun.send(signal.SIGKILL)
     assert begun.finish().code == -signal.SIGKILL
