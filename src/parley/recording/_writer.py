@@ -108,7 +108,10 @@ class _Queue:
                 item, cost = self._items.popleft()
                 items.append(item)
                 taken += cost
-            return items, taken
+        # A thread may hand over a reaction before another one hands over its cause. The items of
+        # one stream are in the order of their times already, so sorting keeps their order.
+        items.sort(key=lambda item: item[1])
+        return items, taken
 
     def _has_no_delay(self) -> bool:
         return self._is_closed or self._is_urgent or self._bytes >= ENOUGH_BYTES

@@ -11,6 +11,7 @@ import pytest
 
 from parley.errors import RecordingError
 from parley.recording import (
+    Header,
     RecordedEvent,
     RecordedLine,
     RecordingLimits,
@@ -135,6 +136,18 @@ def test_a_reader_that_stops_in_the_middle_continues_there(writer: RecordingWrit
                 found.append(item.data)
                 break
         assert found == [b"one", b"two", b"three"]
+
+
+def test_a_reaction_that_is_handed_over_first_is_recorded_after_its_cause(tmp_path: Path) -> None:
+    header = Header(key="k", name="n", command=[], cwd="", pid=1, started_at=0.0, parley="1")
+    file = file_module.RecordingFile(tmp_path / "a.acprec", header, {}, is_new=True)
+    queue = writer_module._Queue(may_wait=False)
+    queue.put((file, 0.2, "client", b"reaction"))
+    queue.put((file, 0.1, "agent", b"cause"))
+    queue.put((file, 0.2, "client", b"more"))
+    queue.close()
+    items, _ = queue.take()
+    assert [payload for *_, payload in items] == [b"cause", b"reaction", b"more"]
 
 
 def test_what_the_writer_cannot_take_in_time_is_lost_with_its_line_and_counted(
