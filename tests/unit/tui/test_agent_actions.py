@@ -15,6 +15,7 @@ from parley.client import Session
 from parley.errors import InternalError
 from parley.journal import MemoryJournal
 from parley.schema import v2
+from parley.tui import agent_actions
 from parley.tui.dialogs.form_card import FormCard
 from parley.tui.dialogs.picker import ListPicker
 
@@ -106,6 +107,7 @@ async def test_a_fork_opens_even_if_the_agent_does_not_close_it(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(Session, "close", refuse)
+    monkeypatch.setattr(agent_actions, "_CLOSE_TIMEOUT", 0.001)
     program = tmp_path / "keeper.py"
     program.write_text(KEEPER)
     target = [sys.executable, str(program), str(tmp_path / "kept.sqlite")]
