@@ -101,7 +101,9 @@ def test_secrets_go_where_they_are_passed_and_nowhere_else(desk: Desk) -> None:
     desk.env |= {"PLANTED_TOKEN": PLANTED, "PASSED_TOKEN": PASSED}
     run = desk.run("Please RUN env;", "--env", "PASSED_TOKEN", "--allow", "execute:env")
     assert run.code == 0, run.err
-    results = [text for role, text in conversation(desk.model.asked[-1]) if role == "tool"]
+    # The last request may be about something else, such as a title.
+    asked = [each for request in desk.model.asked for each in conversation(request)]
+    results = [text for role, text in asked if role == "tool"]
     assert "HOME=" in results[0]
     assert PLANTED not in json.dumps(desk.model.asked)
     # fast-agent runs the command through us, and what it has been given is not for commands.

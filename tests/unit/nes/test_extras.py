@@ -14,8 +14,8 @@ SOURCE = Path(parley.__file__).parent
 @pytest.mark.parametrize(
     ("word", "places"),
     [
-        ("tree_sitter", ["nes/_syntax.py"]),
         # Commands ask whether it is there.
+        ("tree_sitter", ["cli/nes_demo.py", "nes/_syntax.py"]),
         (
             "pygls",
             ["cli/diagnostics.py", "cli/nes_lsp.py", "nes/_lsp/protocol.py", "nes/_lsp/server.py"],
