@@ -1,6 +1,6 @@
 """The essence of a message on one line, for people who look through thousands of them.
 
-The text is from the client or the agent: whoever shows it makes it inert.
+The text is from the client or the agent: code that shows it must make it inert.
 """
 
 from __future__ import annotations
